@@ -22,7 +22,7 @@ COMPILED := build/compiled
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test fuzz swarm fuzz-transactions fuzz-groups mutants lint fidelity record bench compiled pure test-compiled wheel docs sentences lock venv clean
+.PHONY: help play serve report test fuzz swarm fuzz-transactions fuzz-groups causes mutants lint fidelity record bench compiled pure test-compiled wheel docs sentences lock venv clean
 
 help: ## list these targets
 	@awk -F ' ## ' '/^[a-z-]+:.* ## / {sub(/:.*/, "", $$1); printf "make %-25s %s\n", $$1 " " $$3, $$2}' Makefile
@@ -51,6 +51,9 @@ fuzz-transactions: $(STAMPS)/test ## try transactions under random faults ## [AR
 
 fuzz-groups: $(STAMPS)/test ## try groups and services under random faults ## [ARGS="..."]
 	@$(BIN)/python -m tests.core.properties.groups $(ARGS)
+
+causes: $(STAMPS)/test ## check that harm leads to what was done (--runs) ## [ARGS="..."]
+	@$(BIN)/python -m tests.core.properties.causes $(ARGS)
 
 mutants: $(STAMPS)/test ## check that tests find mistakes (--number) ## [ARGS="..."]
 	@$(BIN)/python -m tests.mutants $(ARGS)

@@ -43,14 +43,17 @@ from core.kafka.log.producer_state_entry import ProducerStateEntry, Verification
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import FetchRequest, FetchResponse
 from core.kafka.transaction.transaction_metadata import TransactionMetadata
+from core.kafka.transaction.transaction_state_manager import TransactionStateManager
 from core.kafka.zookeeper.server import ZooKeeper
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannelManager
+from core.kafka.zookeeper_mode.isr_manager import ZooKeeperIsrManager
 from core.sim.state.fields import Declared, Table
 
 KAFKA_FIELDS: Final[Table] = {
     object: Declared(history=("account", "cause"), labels={"correlation": "correlation"}),
-    Broker: Declared(history=("_correlation",)),
+    Broker: Declared(history=("_correlation", "shutdown_by")),
+    ZooKeeperIsrManager: Declared(history=("changed_by",)),
     ControllerChannelManager: Declared(history=("_correlation",)),
     ControllerChannel: Declared(history=("_fetches",)),
     DelayedProduces: Declared(times=("timer_due",)),
@@ -59,7 +62,7 @@ KAFKA_FIELDS: Final[Table] = {
     FetchRequest: Declared(labels={"correlation": "fetch"}),
     FetchResponse: Declared(labels={"correlation": "fetch"}),
     Fetcher: Declared(history=("sent_cause",), times=("sent_at", "timeout_at", "waking_at"), labels={"in_flight": "fetch"}),
-    Partition: Declared(history=("last_high_watermark",), times=("uncommitted_since",)),
+    Partition: Declared(history=("changed_by", "last_high_watermark"), times=("uncommitted_since",)),
     PartitionFetchState: Declared(times=("delayed_until",)),
     ReplicationControlManager: Declared(history=("log_ends",)),
     ProducerIdManager: Declared(times=("_not_before",)),
@@ -96,14 +99,15 @@ KAFKA_FIELDS: Final[Table] = {
     CoordinatorCalls: Declared(wiring=("client",), labels={"in_flight": "correlation"}),
     GroupMember: Declared(history=("processed",), times=("batch_began", "auto_commit_due")),
     OffsetCommits: Declared(wiring=("client",)),
-    ProducerBatch: Declared(history=("id",), times=("created", "queued_at", "sent_at")),
+    ProducerBatch: Declared(history=("id", "created_by"), times=("created", "queued_at", "sent_at")),
     ReplicaLog: Declared(history=("last_append",), times=("last_flush",)),
     Term: Declared(history=("_ends", "_totals", "latest")),
+    TransactionStateManager: Declared(history=("clients", "opened")),
     TransactionMetadata: Declared(times=("start_time", "update_time")),
     VerificationStateEntry: Declared(times=("created",), labels={"guard": "guard"}),
     Verification: Declared(times=("since",), labels={"guard": "guard"}),
     ZooKeeper: Declared(history=("_zxid", "observer")),
-    ZooKeeperClient: Declared(history=("_xid",)),
+    ZooKeeperClient: Declared(history=("_xid", "_causes")),
 }  # fmt: skip
 """For each class, the fields that a fingerprint does not treat as plain state. The entry for `object` applies to fields that have these
 names in any class."""

@@ -188,6 +188,7 @@ class ClusterNodes(Simulation):
             client.api_versions = ApiVersions()
         self.clients[client.name] = client
         self.nodes[client.address] = client
+        self.network.disturbances.started(client.address, self.journal.cause)
 
     def producer(self, name: str) -> Producer | None:
         """Return the producer with the given name; None if there is none."""

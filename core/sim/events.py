@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-EventTuple = tuple[Any, ...]  # (int, int, int, str, *columns)
-"""A recorded event as a plain tuple: sequence number, virtual time, cause, kind, and the columns of the kind."""
+EventTuple = tuple[Any, ...]  # (int, int, int | tuple[int, ...], str, *columns)
+"""A recorded event as a plain tuple: sequence number, virtual time, cause, kind, and the columns of the kind.
+
+The cause is the sequence number of the event that led to this one, or 0 if there is none. If several events together led to this one, the
+cause is a tuple of their sequence numbers, most important first. `causes_of` reads both forms.
+"""
 
 DETAIL: Final = 0
 """The level of events that occur in every round trip."""
@@ -15,6 +19,20 @@ NORMAL: Final = 1
 """The level of ordinary events that are worth showing in a list of events."""
 NOTABLE: Final = 2
 """The level of the events that users look for: elections, truncations, errors, and losses."""
+
+
+def causes_of(event: EventTuple) -> tuple[int, ...]:
+    """Return the sequence numbers of the events that led to an event, most important first; empty if there are none."""
+    cause = event[2]
+    if type(cause) is tuple:
+        return cause
+    return (cause,) if cause else ()
+
+
+def first_cause(event: EventTuple) -> int:
+    """Return the sequence number of the most important event that led to an event; 0 if there is none."""
+    cause = event[2]
+    return int(cause[0] if type(cause) is tuple else cause)
 
 
 class Event:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.sim.agenda import Agenda
+from core.sim.disturbances import DEAD, PAUSED, Disturbances
 from core.sim.long_polling import LongPolls
 from core.sim.messages import Disconnected
 from core.sim.random_stream import RandomStream
@@ -80,6 +81,7 @@ class Network:
         zero_latency: whether messages take no time on any link, as in by-hand mode.
         lose_next: the directions of links in which the next message is lost for good, in by-hand mode.
         polls: the long polls over the network. The elision of a poll ends before a link or connection changes.
+        disturbances: what made nodes and links silent or slow.
     """
 
     __slots__ = (
@@ -87,6 +89,7 @@ class Network:
         "alive",
         "deaths",
         "disconnects",
+        "disturbances",
         "duplicate_ppm",
         "jitter",
         "latency",
@@ -121,6 +124,7 @@ class Network:
         self.zero_latency = False
         self.plain = not (jitter or loss_ppm or duplicate_ppm or reorder_ppm)
         self.polls = LongPolls(self)
+        self.disturbances = Disturbances()
 
     def link(self, direction: Direction) -> LinkState:
         """Return the state of one direction of a link. If the direction has no state, create a state with the default values."""
@@ -197,6 +201,7 @@ class Network:
             back = self.links.get((node, sender))
             if back is None or not back.cut:
                 refusal = self.ticket(node, sender, reply=not reply)
+                cause = self.disturbances.current(node, DEAD) or cause
                 self.agenda.add(now if self.zero_latency else now + 2 * self.latency, sender, node, refusal, Disconnected(node), cause)
             return
         self._transmit(sender, node, link, ticket, message, now, cause)
@@ -304,11 +309,18 @@ class Network:
             if self.is_open(sender, node, ticket):
                 self._transmit(sender, node, link, ticket, message, now, cause)
 
+    def process_started(self, node: str, now: int) -> None:
+        """Record that a process runs again, and can be reached."""
+        self.alive[node] = True
+        self.disturbances.end(node, DEAD, now)
+
     def process_died(self, node: str, now: int, cause: int) -> None:
         """Break the connections of a process that ended. Notify the node at the other end of each connection if the link lets the
         notification through.
         """
         self.polls.process_died(node)
+        self.disturbances.end(node, PAUSED, now)
+        self.disturbances.begin(node, DEAD, cause, now)
         for (_, receiver), state in self.links.items():
             if receiver == node:
                 state.waiting = [each for each in state.waiting if each[0] != SENT_BEFORE_CLOSE]

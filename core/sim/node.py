@@ -72,6 +72,14 @@ class Node:
         """Return the handle of a client's long polls at a server (`LongPolls.between`). This node must be the client or the server."""
         return self.network.polls.between(client, server, number, rank, self.journal)
 
+    def why_silent(self, peer: str, since: int) -> tuple[int, ...]:
+        """Return the events because of which this node has received nothing from a peer since a virtual time (`Disturbances#why_silent`)."""
+        return self.network.disturbances.why_silent(peer, self.address, since, self.journal.now)
+
+    def why_slow(self, since: int) -> tuple[int, ...]:
+        """Return the events because of which this node has not done its work since a virtual time (`Disturbances#why_slow`)."""
+        return self.network.disturbances.why_slow(self.address, since, self.journal.now)
+
     def timer(self, delay: int, name: str, about: object = None) -> None:
         """Call `timers[name]` after a delay in µs, unless the process restarts before then."""
         journal = self.journal

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.sim.agenda import END, Agenda, Entry
+from core.sim.disturbances import PAUSED
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node
@@ -113,11 +114,13 @@ class Simulation:
     def pause(self, address: str) -> None:
         """Pause a node. While the node is paused, the messages and timers that reach it wait."""
         self.network.polls.interrupt(address)
+        self.network.disturbances.begin(address, PAUSED, self.journal.cause, self.now)
         self.paused[address] = (self.now, [])
 
     def resume(self, address: str) -> int:
         """Resume a node, and schedule the entries that were waiting for it. Return the time at which the node was paused."""
         since, waiting = self.paused.pop(address)
+        self.network.disturbances.end(address, PAUSED, self.now)
         for entry in waiting:
             self.agenda.add(self.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
         return since

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from core.kafka.events import KINDS, explain
 from core.kafka.events.base import name_of
+from core.sim.events import causes_of, first_cause
 from scenarios.io.escaping import escape_json
 from scenarios.io.output_files import Writes
 from scenarios.logs.log_reader import LogReader
@@ -71,10 +72,10 @@ def write_trace(reader: LogReader, out: Writes) -> int:
         LogError: a line of the log is invalid.
     """
     events = list(reader)
-    effects: dict[int, list[int]] = defaultdict(list)
+    effects: dict[int, list[int | str]] = defaultdict(list)
     for event in events:
-        if event[2]:
-            effects[event[2]].append(event[0])
+        for arrow, cause in _arrows(event):
+            effects[cause].append(arrow)
     tracks = _Tracks()
     for broker in reader.spec.brokers:
         tracks.broker(broker.id)
@@ -97,15 +98,21 @@ def write_trace(reader: LogReader, out: Writes) -> int:
     return len(events)
 
 
-def _entries(event: tuple[Any, ...], tracks: _Tracks, effects: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield the trace entries of an event: a slice, the end of the arrow from its cause, and the starts of the arrows to its effects."""
-    seq, time, cause, kind = event[:4]
+def _arrows(event: tuple[Any, ...]) -> Iterator[tuple[int | str, int]]:
+    """Yield the ids of the arrows that end at an event, each with the number of the cause from which it starts."""
+    for number, cause in enumerate(causes_of(event)):
+        yield (f"{event[0]}.{number}" if number else event[0]), cause
+
+
+def _entries(event: tuple[Any, ...], tracks: _Tracks, effects: Sequence[int | str]) -> Iterator[dict[str, Any]]:
+    """Yield the trace entries of an event: a slice, the ends of the arrows from its causes, and the starts of the arrows to its effects."""
+    seq, time, cause, kind = event[0], event[1], first_cause(event), event[3]
     columns = dict(zip(KINDS[kind].columns, event[4:], strict=True))
     where = {"pid": PROCESS, "tid": tracks.of(kind, columns), "ts": time}
     name = f"{kind} {name_of(columns['topic'], columns['partition'])}" if "partition" in columns else kind
     yield {"ph": "X", "name": name, "cat": kind, "dur": 1, **where, "args": {"what": explain(event), "seq": seq, "cause": cause, **columns}}
-    if cause:
-        yield {"ph": "f", "bp": "e", "name": "cause", "cat": "cause", "id": seq, **where}
+    for arrow, _ in _arrows(event):
+        yield {"ph": "f", "bp": "e", "name": "cause", "cat": "cause", "id": arrow, **where}
     for effect in effects:
         yield {"ph": "s", "name": "cause", "cat": "cause", "id": effect, **where}
 

@@ -42,8 +42,12 @@ The log of a session is a JSON Lines file in UTF-8, with one object per line. Ea
 |---|---|---|
 | seq | int | the number of the event: 1, 2, 3, and so on, without gaps |
 | t | int | virtual time in µs, never decreasing |
-| cause | int | seq of the event that caused this one, or 0 for none (a timer) |
+| cause | int | seq of the event that caused this one, or 0 for none |
 | kind | string | one of the kinds below; all columns of the kind follow, in this order |
+| more_causes | list of int | after the columns, and only if several events together caused this one: the other causes, most important first |
+
+The cause of a timeout is the event that kept a message from arriving in time, for example the end of a process, or a cut link. If you follow
+the causes of an event, you arrive at an act, or at the start of the cluster, which creates the topics.
 
 Columns with the same name have the same type in all kinds, so all events fit into one wide table. Offsets have the same meaning as in
 Kafka, and `to_offset` is exclusive. An ID or epoch of -1 means that there is none. `acks` is -1 for all.

@@ -43,6 +43,9 @@ _INT: Final[Any] = Annotated[int, msgspec.Meta(ge=-_MOST - 1, le=_MOST)]
 STAMP: Final[list[tuple[str, Any]]] = [("seq", _INT), ("t", _INT), ("cause", _INT), ("kind", str)]
 """The fields of every event that precede its columns."""
 
+MORE_CAUSES: Final[tuple[str, Any, Any]] = ("more_causes", tuple[_INT, ...], ())
+"""The field that follows the columns of an event with several causes: all causes after the first one, most important first."""
+
 _TYPES: Final[dict[str, Any]] = {"int": _INT, "str": str, "bool": bool, "tuple[int, ...]": tuple[_INT, ...]}
 
 
@@ -94,8 +97,16 @@ def _decoder(kind: str, bounded: bool) -> Callable[[bytes], msgspec.Struct]:
         (name, _bounded(name, type_) if bounded else type_, *([event.defaults[name]] if name in event.defaults else []))
         for name, type_ in columns_of(event)
     ]
-    line = msgspec.defstruct(event.__name__, [*STAMP, *columns], forbid_unknown_fields=True, gc=False)
+    line = msgspec.defstruct(event.__name__, [*STAMP, *columns, MORE_CAUSES], forbid_unknown_fields=True, gc=False)
     return msgspec.json.Decoder(line).decode
+
+
+def _event(line: msgspec.Struct) -> tuple[Any, ...]:
+    """Return the event tuple of a decoded line."""
+    *event, more = astuple(line)
+    if more:
+        event[2] = (event[2], *more)
+    return tuple(event)
 
 
 class _Kind(msgspec.Struct):
@@ -125,9 +136,9 @@ class LineDecoder:
         kind = self._kind_of(line).kind
         reading = self._readings.get(kind) or self._reading(kind)
         try:
-            event = astuple(reading.decode(line))
+            event = _event(reading.decode(line))
         except msgspec.ValidationError:
-            event = astuple(_decoder(kind, False)(line))
+            event = _event(_decoder(kind, False)(line))
             raise WrongEvent(_out_of_bounds(event), event) from None
         if problem := self._problem(reading, event):
             raise WrongEvent(problem, event)

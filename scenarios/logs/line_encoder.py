@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from core.kafka.events import KINDS
-from scenarios.logs.line_decoder import STAMP, columns_of
+from scenarios.logs.line_decoder import MORE_CAUSES, STAMP, columns_of
 
 _struct_types: Final[dict[str, Callable[..., msgspec.Struct]]] = {}
 
@@ -21,12 +21,28 @@ def _struct_type(kind: str) -> Callable[..., msgspec.Struct]:
     return made
 
 
+def _with_more_causes(event: tuple[Any, ...]) -> msgspec.Struct:
+    """Return the struct for an event that has several causes."""
+    kind, (cause, *more) = event[3], event[2]
+    made = _struct_types.get(f"{kind}+")
+    if made is None:
+        made = _struct_types[f"{kind}+"] = msgspec.defstruct(
+            KINDS[kind].__name__, [*STAMP, *columns_of(KINDS[kind]), MORE_CAUSES], gc=False
+        )
+    return made(*event[:2], cause, *event[3:], tuple(more))
+
+
 _encoder: Final = msgspec.json.Encoder()
 
 
 def encode_events(events: Iterable[tuple[Any, ...]]) -> bytes:
     """Encode events as lines of the log, each with its line break."""
-    return _encoder.encode_lines([(_struct_types.get(event[3]) or _struct_type(event[3]))(*event) for event in events])
+    return _encoder.encode_lines(
+        [
+            (_struct_types.get(event[3]) or _struct_type(event[3]))(*event) if type(event[2]) is int else _with_more_causes(event)
+            for event in events
+        ]
+    )
 
 
 def encode_event(event: tuple[Any, ...]) -> bytes:

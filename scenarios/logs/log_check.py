@@ -15,6 +15,7 @@ import msgspec
 
 from core.kafka.events import Acted
 from core.lab.recorded_acts import recorded_act
+from core.sim.events import causes_of
 from scenarios.errors import InputError
 from scenarios.logs.line_decoder import LineDecoder, WrongEvent
 from scenarios.logs.log_file import MAX_LINE, open_log_file
@@ -109,7 +110,7 @@ def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tup
                 else:
                     yield number, "the last line is incomplete: the process was killed while it was writing; readers skip it"
                 continue
-            seq, time, cause = event[:3]
+            seq, time, causes = event[0], event[1], causes_of(event)
             if event[3] == Acted.kind:
                 try:
                     recorded_act(*event[4:6])
@@ -123,10 +124,11 @@ def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tup
                 missing.append((last_seq + 1, seq))
             if time < last_time:
                 yield number, f"event {seq} at {time} µs is earlier than the previous event, at {last_time} µs"
-            if not 0 <= cause < seq:
-                yield number, f"event {seq} names event {cause} as its cause; a cause must come before its effect, and 0 means no cause"
-            elif _stands_in(cause, missing):
-                yield number, f"event {seq} names event {cause} as its cause, but there is no event {cause}"
+            for cause in causes:
+                if not 0 <= cause < seq:
+                    yield number, f"event {seq} names event {cause} as its cause; a cause must come before its effect, and 0 means no cause"
+                elif _stands_in(cause, missing):
+                    yield number, f"event {seq} names event {cause} as its cause, but there is no event {cause}"
             checked.events += 1
             last_seq, last_time = max(seq, last_seq), max(time, last_time)
     if end is None:

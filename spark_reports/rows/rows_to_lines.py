@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.kafka.events import EVENTS
+from spark_reports.rows.schema import MORE_CAUSES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -19,7 +20,7 @@ def row_to_line() -> Column:
     from pyspark.sql import functions as F
 
     orders = column_orders()
-    texts = [F.to_json(F.struct("seq", "t", "cause", "kind", *columns)) for columns, _ in orders]
+    texts = [F.to_json(F.struct("seq", "t", "cause", "kind", *columns, MORE_CAUSES)) for columns, _ in orders]
     result = texts[0]
     for text, (_, kinds) in zip(texts[1:], orders[1:], strict=True):
         result = F.when(F.col("kind").isin(kinds), text).otherwise(result)

@@ -45,6 +45,9 @@ ENVELOPE: Final = (
 """The fields of every event: its number in the session (1 for the first event), the virtual time in µs, the number of the causing event,
 and the kind."""
 
+MORE_CAUSES: Final = "more_causes"
+"""The column that contains the causes of an event after the first one, most important first; null if the event has at most one cause."""
+
 ENVELOPE_NAMES: Final = ("seq", "t", "cause", "kind")
 """The names of the fields in `ENVELOPE`."""
 
@@ -62,7 +65,7 @@ def event_columns() -> dict[str, str]:
                 raise TypeError(
                     f"column {name} is {declared} in {event.kind} and {columns[name]} elsewhere; one wide table cannot hold both"
                 )
-    return columns
+    return {**columns, MORE_CAUSES: "tuple[int, ...]"}
 
 
 def event_schema(columns: Collection[str] | None = None) -> StructType:

@@ -10,6 +10,7 @@ from typing import Final
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import could_elect_uncleanly
 from core.lab.spec import Pace
+from core.sim.events import first_cause
 from tui.actions.context import ActionContext
 from tui.analysis.per_state_cache import cached_per_state
 from tui.session.playback import SPEEDS
@@ -156,4 +157,4 @@ def no_cause(context: ActionContext) -> str | None:
     """
     if context.event is None or not (context.page or context.focus == "events"):
         return None if context.partition is not None or context.broker is not None else "there are no brokers and no partitions"
-    return None if context.event[2] else "this event has no recorded cause, because it is an act or the expiry of a timer"
+    return None if first_cause(context.event) else "this event has no recorded cause, because it is an act or the expiry of a timer"

@@ -7,6 +7,7 @@ from typing import Final
 from core.kafka.events import KINDS, NORMAL, EventTuple
 from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.views.partition_view import PartitionView
+from core.sim.events import first_cause
 from core.sim.units import format_clock, format_duration
 
 _CHANGED: Final = "partition-changed"
@@ -90,7 +91,7 @@ def _proposal(event: EventTuple) -> str:
 
 def _by_the_controller(left: EventTuple, broker: int, event_buffer: EventBuffer) -> str:
     """Return the reason for an ISR change by the controller, taken from the causes of the event or from the event itself."""
-    cause = left[2]
+    cause = first_cause(left)
     for _ in range(_MOST_CAUSES):
         event = event_buffer.find(cause) if cause else None
         if event is None:
@@ -104,7 +105,7 @@ def _by_the_controller(left: EventTuple, broker: int, event_buffer: EventBuffer)
                 return "its ZooKeeper session ended"
         if (event[3] == "shutdown-begun" and event[4] == broker) or (event[3] == "act" and event[4] == "shutdown"):
             return "controlled shutdown"
-        cause = event[2]
+        cause = first_cause(event)
     return str(_column(left, "reason"))
 
 

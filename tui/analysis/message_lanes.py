@@ -16,6 +16,7 @@ from core.kafka.events import DETAIL, KINDS, EventTuple, decode
 from core.kafka.ids import CONTROLLER, TopicPartition, broker_address
 from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.sentences import act_sentence
+from core.sim.events import first_cause
 from core.sim.units import format_duration
 
 CLIENTS: Final = "clients"
@@ -116,8 +117,8 @@ def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading
         source = "" if broker < 0 else broker_address(broker)
     elif event[3] == "follower-high-watermark":
         source = leading
-    elif event[2]:
-        cause = find(event[2])
+    elif first_cause(event):
+        cause = find(first_cause(event))
         source = "" if cause is None else node_of(cause)
     return LaneStep(event, node, source if source != node else "", short_label(event))
 

@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from core.kafka.events import DETAIL, NORMAL, NOTABLE
 from core.kafka.ids import TopicPartition
+from core.sim.events import first_cause
 from tui.actions.selection import Selection
 from tui.handlers.cause_finder import CauseFinder
 from tui.handlers.screen_interface import ScreenInterface
@@ -122,10 +123,10 @@ class Navigation:
         event = context.event
         if event is None or not (context.page or context.focus == "events"):
             self.cause_finder.ask_for_reading()
-        elif self.page is not None and self.page.select(event[2]):
+        elif self.page is not None and self.page.select(first_cause(event)):
             self.screen.show_now()
         else:
-            self.cause_finder.show_or_go_back(event[2])
+            self.cause_finder.show_or_go_back(first_cause(event))
 
     def search(self) -> None:
         """Ask for words to filter by."""

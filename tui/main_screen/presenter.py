@@ -17,6 +17,7 @@ from core.lab.sentences import sentence
 from core.lab.spec import Pace
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
+from core.sim.events import first_cause
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import format_clock, format_duration
 from tui.actions.context import ActionContext
@@ -226,7 +227,7 @@ class Presenter:
             return (
                 "Why",
                 paint_event_detail(context.event, frame.event_buffer.find, paint, width),
-                "< goes to its cause" if context.event[2] else "",
+                "< goes to its cause" if first_cause(context.event) else "",
             )
         if context.focus == "brokers" and context.broker is not None:
             return f"Broker b{context.broker.id}", paint_broker(context.broker, frame.view, paint, width), ""

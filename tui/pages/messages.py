@@ -15,6 +15,7 @@ from textual.strip import Strip
 from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.kafka.ids import CONTROLLER, broker_address
 from core.lab.history.event_buffer import LEVEL
+from core.sim.events import first_cause
 from core.sim.units import format_clock
 from tui.analysis.message_lanes import CLIENTS, Lane, LaneStep
 from tui.pages.page import Page
@@ -202,7 +203,7 @@ class MessagesPage(Page):
         while len(lines) < height - below:
             lines.append(blank(width))
         if below and chosen is not None:
-            lines.append(rule("Why", "< goes to its cause" if chosen[2] else "", width, paint.title, paint.faint, paint.muted))
+            lines.append(rule("Why", "< goes to its cause" if first_cause(chosen) else "", width, paint.title, paint.faint, paint.muted))
             lines += why[: below - 1]
         return lines
 
@@ -250,9 +251,9 @@ class MessagesPage(Page):
         """Return the sequence numbers of the events that led to the selected event."""
         found: list[int] = []
         event, find = self._cursor, self.screen.session.event_buffer.find
-        while event is not None and event[2] and len(found) < 20:
-            found.append(event[2])
-            event = find(event[2])
+        while event is not None and (cause := first_cause(event)) and len(found) < 20:
+            found.append(cause)
+            event = find(cause)
         return frozenset(found)
 
     @property

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from core.kafka.events import EventTuple
 from core.lab.history.event_buffer import EventRing
 from core.lab.sentences import sentence
+from core.sim.events import first_cause
 from core.sim.units import SECOND
 from tui.analysis.word_filter import matcher
 
@@ -248,7 +249,7 @@ class FoldedRows:
 
     def _take(self, event: EventTuple) -> bool:
         """Add an event to the lines. Return whether any existing lines have moved."""
-        seq, now, cause = event[:3]
+        seq, now, cause = event[0], event[1], first_cause(event)
         folds = bool(cause) and event[3] in _NAMES
         group = self._joins.get(cause) if folds else None
         own = Group(event)

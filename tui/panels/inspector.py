@@ -15,6 +15,7 @@ from core.lab.sentences import sentence
 from core.lab.views.broker_view import BrokerView
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView, ReplicaView
+from core.sim.events import first_cause
 from core.sim.units import SECOND, format_clock, format_duration
 from scenarios.releases import release_named
 from tui.analysis.per_state_cache import cached_per_state
@@ -296,7 +297,7 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
     if source:
         lines.append(Row().add(" rule  ", paint.muted).add(source, paint.text).strip(width))
     seen = 0
-    cause = event[2]
+    cause = first_cause(event)
     while cause and seen < 8:
         before = find(cause)
         if before is None:
@@ -309,9 +310,9 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
             row = Row().add(" because " if number == 0 else " " * 9, paint.muted)
             row.add(f"{glyph} " if number == 0 else "  ", getattr(paint, role))
             lines.append(row.join(colored(line, paint, paint.muted)).strip(width))
-        cause = before[2]
+        cause = first_cause(before)
         seen += 1
-    if not event[2] and event[3] != "act":
+    if not first_cause(event) and event[3] != "act":
         lines.append(Row().add(" because a timer expired or the session started", paint.muted).strip(width))
     return lines
 

@@ -61,6 +61,7 @@ class Broker(BrokerContext):
     Attributes:
         voter: the controller in the same process (`process.roles=broker,controller`); None if the process is only a broker.
         channel: the connection to the active controller.
+        shutdown_by: the event because of which the broker shuts down.
         create_internal_topic: the function that retries the creation of an internal topic after a refusal.
     """
 
@@ -78,6 +79,7 @@ class Broker(BrokerContext):
         "producer_id_manager",
         "registration",
         "replicas",
+        "shutdown_by",
         "transactions",
         "voter",
     )  # fmt: skip
@@ -98,6 +100,7 @@ class Broker(BrokerContext):
     def __init__(self, setup: BrokerSetup) -> None:
         super().__init__(setup)
         self._shutdown_heard = False
+        self.shutdown_by = 0
         self.voter: KafkaRaftClient | None = None
         self.channel = ControllerChannel(self, setup.controllers)
         self.create_internal_topic = setup.create_internal_topic
@@ -182,7 +185,7 @@ class Broker(BrokerContext):
         self.timer(startup + spent, "started")
 
     def _started(self, _: object) -> None:
-        self.network.alive[self.address] = True
+        self.network.process_started(self.address, self.journal.now)
         self.load()
         self._arm_timers(0)
         if self.voter is not None:
@@ -195,6 +198,7 @@ class Broker(BrokerContext):
         self.disk.clean_shutdown = False
         self.metadata_cache.clear()
         self.want_shutdown = self._shutdown_heard = False
+        self.shutdown_by = 0
         self.registration.reset()
 
     def _arm_timers(self, heartbeat_phase: int) -> None:
@@ -270,7 +274,7 @@ class Broker(BrokerContext):
             self.lose_unflushed(keep)
         clean = clean and not keep
         self.registration.started_clean = clean
-        self.network.alive[self.address] = True
+        self.network.process_started(self.address, self.journal.now)
         self.disk.load()
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
         known = self.metadata_cache.offset
@@ -286,6 +290,7 @@ class Broker(BrokerContext):
             self.stop("shutdown")
             return
         self.want_shutdown = True
+        self.shutdown_by = self.journal.cause
         self.state = BrokerState.STOPPING
         self.send_heartbeat()
         self.timer(SHUTDOWN_TIMEOUT, "shutdown-timeout")
@@ -318,11 +323,15 @@ class Broker(BrokerContext):
 
     def send_heartbeat(self) -> None:
         """Send a heartbeat to the controller, with the log directories that have failed."""
+        before = self.journal.cause
+        if self.want_shutdown:
+            self.journal.cause = self.shutdown_by
         self.channel.send(
             BrokerHeartbeatRequest(
                 self.id, self.broker_epoch, self.metadata_cache.offset, self.want_shutdown, self.log_directories.offline_ids()
             )
         )
+        self.journal.cause = before
 
     def withdraw_idle_fetches(self) -> None:
         """Stop eliding the idle fetches that this broker sends or serves, because they might no longer be idle."""

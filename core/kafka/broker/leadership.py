@@ -90,6 +90,7 @@ def make_follower(partition: Partition, registration: PartitionRegistration) -> 
 
 
 def _apply_registration(partition: Partition, registration: PartitionRegistration) -> None:
+    partition.changed_by = partition.broker.journal.cause
     partition.leader = registration.leader
     partition.leader_epoch = registration.leader_epoch
     partition.partition_epoch = registration.partition_epoch

@@ -30,7 +30,7 @@ from core.kafka.broker.purgatory.delayed_produce import DelayedProduces
 from core.kafka.broker.replica import Replica
 from core.kafka.durability_observer import PartitionObserver
 from core.kafka.health import effective_min_isr, is_under_min_isr
-from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.log.leader_term import Term
 from core.kafka.log.producer_state import EXPIRATION_CHECK_SETTING, ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
@@ -87,6 +87,7 @@ class Partition:
         uncommitted_since: the start of the current period in which at least one record is above the HW, in µs; meaningful only while LEO >
             HW.
         last_high_watermark: the sequence number of the event that last raised the HW.
+        changed_by: the sequence number of the event that last changed the leader, the ISR, or min.insync.replicas.
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
         delayed: writes with acks=all that are waiting for the HW; None until the first such write, to save memory.
         consumers: the consumer fetches that are waiting for the HW, in the order in which they were registered.
@@ -96,7 +97,7 @@ class Partition:
     """
 
     __slots__ = (
-        "account", "adding", "broker", "consumers", "delayed", "held_back_at", "isr",
+        "account", "adding", "broker", "changed_by", "consumers", "delayed", "held_back_at", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
         "maximal_isr", "min_isr", "number", "partition_epoch", "pending", "proposal",
         "remotes", "replicas", "sessions", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
@@ -116,6 +117,7 @@ class Partition:
         self.log = log
         self.leader = NO_LEADER
         self.leader_epoch = NO_EPOCH
+        self.changed_by = 0
         self.partition_epoch = -1
         self.replicas: tuple[int, ...] = ()
         self.adding: tuple[int, ...] = ()
@@ -159,7 +161,9 @@ class Partition:
 
     def refresh_settings(self) -> None:
         """Reload min.insync.replicas."""
-        self.min_isr = self.broker.settings.integer("min.insync.replicas", broker=self.broker.id, topic=self.tp.topic)
+        before, self.min_isr = self.min_isr, self.broker.settings.integer("min.insync.replicas", broker=self.broker.id, topic=self.tp.topic)
+        if self.min_isr != before:
+            self.changed_by = self.broker.journal.cause
         self.update_under_min_isr()
 
     # --- epochs ----------------------------------------------------------------------------------------------------
@@ -283,6 +287,8 @@ class Partition:
         lag = max(broker.journal.now - max(seen(replica), 0) for replica in lagging)
         proposed = shrunk(self.isr, out, release.isr_order)
         self.pending = SHRINK
+        since = broker.journal.now - lag
+        broker.journal.blame(tuple(dict.fromkeys(cause for each in out for cause in self._why_behind(each, since))))
         if release.counts_lag and lag <= lag_max:  # the followers fetch in time but lack too many records
             missing = max(self.log.leo - replica.leo for replica in lagging)
             broker.journal.emit(
@@ -291,6 +297,12 @@ class Partition:
         else:
             broker.journal.emit(events.IsrShrinkProposed.kind, broker.id, tp.topic, tp.partition, proposed, out, lag, lag_max)
         self._submit_alter_partition(proposed)
+
+    def _why_behind(self, follower: int, since: int) -> tuple[int, ...]:
+        """Return the events because of which a follower has not caught up since a virtual time: what kept it silent, the last records that
+        it lacks, or the change that made it a follower."""
+        found = self.broker.why_silent(broker_address(follower), since)
+        return found or tuple(event for event in (self.log.last_append, self.changed_by) if event)[:1]
 
     def _submit_alter_partition(self, isr: tuple[int, ...]) -> None:
         """Send an ISR to the controller (`Partition#submitAlterPartition`). If another ISR change is in flight, do nothing."""
@@ -337,9 +349,9 @@ class Partition:
         out = tuple(b for b in old if b not in isr)
         journal = broker.journal
         if out:
-            journal.cause = journal.emit(events.IsrShrunk.kind, broker.id, tp.topic, tp.partition, isr, out, epoch)
+            journal.cause = self.changed_by = journal.emit(events.IsrShrunk.kind, broker.id, tp.topic, tp.partition, isr, out, epoch)
         if joined:
-            journal.cause = journal.emit(events.IsrExpanded.kind, broker.id, tp.topic, tp.partition, isr, joined, epoch)
+            journal.cause = self.changed_by = journal.emit(events.IsrExpanded.kind, broker.id, tp.topic, tp.partition, isr, joined, epoch)
 
     def handle_alter_partition_error(self, item: AlterPartitionItem, error: str) -> None:
         """Handle a rejected ISR change (`Partition#handleAlterPartitionError`): revert it, wait for new metadata, or resend it."""

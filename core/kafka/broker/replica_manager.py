@@ -182,15 +182,16 @@ class ReplicaManager:
                 (to_lead if registration.leader == broker.id else to_follow).append((partition, registration, cause))
         for partition, _registration, _cause in to_lead:
             self.fetcher_manager.remove(partition.tp)
+        last_change = broker.network.disturbances.last_change
         for partition, registration, cause in to_lead:
-            journal.cause = cause or arrived
+            journal.cause = cause or last_change(partition.tp) or arrived
             led_before = partition.is_leader
             make_leader(partition, registration)
             if not led_before:  # a new epoch of the same leader does not load a coordinator again (`ReplicaManager#makeLeaders`)
                 self._role_changed(partition)
         to_fetch: list[tuple[Partition, PartitionRegistration, int]] = []
         for partition, registration, cause in to_follow:
-            journal.cause = cause or arrived
+            journal.cause = cause or last_change(partition.tp) or arrived
             tp = partition.tp
             if registration.leader not in live:
                 journal.emit(
@@ -208,7 +209,7 @@ class ReplicaManager:
             to_fetch.append((partition, registration, cause))
         for partition, registration, cause in to_fetch:
             if broker.state is not BrokerState.STOPPING:
-                journal.cause = cause or arrived
+                journal.cause = cause or last_change(partition.tp) or arrived
                 self.fetcher_manager.add(partition, registration.leader, registration.leader_epoch)
         journal.cause = arrived
         self.fetcher_manager.shut_down_idle_fetchers()
@@ -433,7 +434,8 @@ class ReplicaManager:
             return
         partition = self.partitions.get(request.tp)
         if partition is None or not partition.is_leader:
-            refuse_produce(self.broker, sender, request, self.hosted.missing_error(request.tp), (), 0)
+            why = 0 if partition is None else partition.changed_by
+            refuse_produce(self.broker, sender, request, self.hosted.missing_error(request.tp), (), 0, why=why)
             return
         if request.transactional_id and self.add_partitions_manager.needs_verification(request):
             self.add_partitions_manager.verify_produce(sender, request)

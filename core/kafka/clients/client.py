@@ -167,6 +167,7 @@ class Client(Node, metaclass=ABCMeta):
         """Close the connection to a broker that did not respond in time, and handle the loss of the connection."""
         self.network.disconnect(self.address, node)
         self.connection_failed(node)
+        self.journal.blame(self.why_silent(node, self.journal.now - self.config.request_timeout))
         self.connection_lost(node)
 
     def await_metadata(self) -> None:
@@ -200,6 +201,7 @@ class Client(Node, metaclass=ABCMeta):
         if self._metadata_node and correlation == self._metadata_correlation:
             self.network.disconnect(self.address, self._metadata_node)
             self.connection_failed(self._metadata_node)
+            self.journal.blame(self.why_silent(self._metadata_node, self.journal.now - self.config.request_timeout))
             self._metadata_failed()
 
     def _metadata_failed(self) -> None:

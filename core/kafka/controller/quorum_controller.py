@@ -233,6 +233,8 @@ class QuorumController(Node):
         """Fence a broker, for example because its session has expired."""
         silent = self.journal.now - self.last_contact.get(broker, self.journal.now)
         limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
+        if by_session:
+            self.journal.blame(self.why_silent(broker_address(broker), self.journal.now - silent))
         handle_broker_fenced(self.replication, broker, silent, limit)
         self.heartbeats.fence(broker)
 

@@ -1,8 +1,8 @@
 """The kinds of events, with the columns of each kind and the sentence that explains it.
 
 The journal stores an event as a plain tuple `(seq, time, cause, kind, *columns)`. `seq` is the number of the event in its session, starting
-with 1, and `time` is the virtual time in µs. `cause` is the `seq` of the event that led to this one; 0 means that a node's own timer led to
-it. `kind` is the name of the event's kind. After `kind`, the tuple contains the kind's columns, in the order of the fields of its class. A
+with 1, and `time` is the virtual time in µs. `cause` is the `seq` of the event that led to this one, a tuple of such numbers if several events together led to it, or 0
+if there is none. `kind` is the name of the event's kind. After `kind`, the tuple contains the kind's columns, in the order of the fields of its class. A
 column has the same type in all kinds that have it, so that all kinds fit in one wide table. Offsets have the same meaning as in Kafka, and
 `to_offset` is exclusive. If an event has no ID of some type, the column for this ID contains -1.
 """
@@ -247,7 +247,10 @@ def required_columns(event: type[Event]) -> tuple[str, ...]:
 
 
 def agree(recorded: EventTuple, event: EventTuple) -> bool:
-    """Return whether a recorded event equals another event. Columns that an older log lacks are ignored."""
+    """Return whether a recorded event equals another event. Causes are not compared, because an older isrlab version did not know all of
+    them. Columns that an older log lacks are ignored.
+    """
+    recorded, event = (*recorded[:2], 0, *recorded[3:]), (*event[:2], 0, *event[3:])
     if recorded == event:
         return True
     defaults = KINDS[recorded[3]].defaults

@@ -63,6 +63,9 @@ class CoordinatorContext(Protocol):
     def timer(self, delay: int, name: str, about: object = None, /) -> None:
         """Call a timer function after a delay, given in µs."""
 
+    def why_silent(self, peer: str, since: int, /) -> tuple[int, ...]:
+        """Return the events because of which this broker has received nothing from a peer since a virtual time."""
+
     def next_correlation(self) -> int:
         """Return a new correlation ID."""
 

@@ -129,6 +129,7 @@ class TransactionCoordinator:
         if error != errors.NONE:
             self._respond_init(sender, request, error)
             return
+        self.states.clients[request.transactional_id] = sender
         broker, now = self.broker, self.broker.journal.now
         cache = self.states.cache_of(request.transactional_id)
         assert cache is not None, "checked before"
@@ -351,6 +352,7 @@ class TransactionCoordinator:
         epoch, journal = self._coordinator_epoch(transactional_id), self.broker.journal
         if metadata.producer_epoch >= MAX_EPOCH:
             return
+        journal.blame(self._why_open(metadata))
         journal.cause = journal.emit(
             events.TransactionTimedOut.kind, self.broker.id, transactional_id, metadata.producer_id, metadata.producer_epoch,
             journal.now - metadata.start_time,
@@ -360,6 +362,13 @@ class TransactionCoordinator:
         else:
             transit = metadata.prepare_end(ABORT, journal.now, version=0)
             self.states.append(transactional_id, epoch, transit, "timed-out", (epoch, transactional_id))
+
+    def _why_open(self, metadata: TransactionMetadata) -> tuple[int, ...]:
+        """Return the events because of which a transaction is still open: those that kept its client silent, or the one that opened it."""
+        states, broker = self.states, self.broker
+        client, opened = states.clients.get(metadata.transactional_id), states.opened.get(metadata.transactional_id, 0)
+        silent = () if client is None else broker.why_silent(client, metadata.start_time)
+        return tuple(dict.fromkeys((*silent, *((opened,) if opened else ()))))
 
     def _abort_fenced(self, metadata: TransactionMetadata, step: str, about: tuple[Any, ...]) -> None:
         """Abort an open transaction in the new epoch, which fences its producer (`#endTransaction` with `isFromClient` false)."""

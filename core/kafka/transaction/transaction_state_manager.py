@@ -129,18 +129,24 @@ class TransactionStateManager:
 
     Attributes:
         caches: the transactional IDs, by partition of `__transaction_state`.
+        clients: the address from which each ID was last initialized.
+        opened: the event that last opened a transaction of each ID.
     """
 
-    __slots__ = ("broker", "caches", "coordinator")
+    __slots__ = ("broker", "caches", "clients", "coordinator", "opened")
 
     broker: Final[CoordinatorContext]
     caches: Final[dict[int, CoordinatorCache]]
     coordinator: Final[Coordinator]
+    clients: Final[dict[str, str]]
+    opened: Final[dict[str, int]]
 
     def __init__(self, broker: CoordinatorContext, coordinator: Coordinator) -> None:
         self.broker = broker
         self.caches = {}
         self.coordinator = coordinator
+        self.clients = {}
+        self.opened = {}
 
     # --- the IDs ---------------------------------------------------------------------------------------------------
 
@@ -287,3 +293,5 @@ class TransactionStateManager:
             events.TransactionStateChanged.kind, self.broker.id, metadata.transactional_id, metadata.producer_id, metadata.producer_epoch,
             former.value, metadata.state.value, ",".join(str(tp) for tp in metadata.partitions),
         )  # fmt: skip
+        if metadata.state is TransactionState.ONGOING and former is not TransactionState.ONGOING:
+            self.opened[metadata.transactional_id] = journal.cause

@@ -163,7 +163,10 @@ class ZooKeeper(Node):
         journal = self.journal
         before = journal.cause
         limit = -1 if self.by_hand else session.timeout
+        if not self.by_hand:
+            journal.blame(self.why_silent(session.address, session.last_heard))
         journal.cause = journal.emit(events.SessionExpired.kind, int(session.address[1:]), journal.now - session.last_heard, limit)
+        self.network.disturbances.changed(number, journal.cause)
         self._end(session)
         journal.cause = before
 
@@ -186,6 +189,7 @@ class ZooKeeper(Node):
     def _request(self, request: SessionRequest, sender: str) -> None:
         session = self.sessions.get(request.session)
         if session is None:
+            self.journal.cause = self.network.disturbances.last_change(request.session) or self.journal.cause
             self.reply(sender, SessionResponse(request.session, request.xid, SESSION_EXPIRED, ()))
             return
         session.last_heard = self.journal.now

@@ -144,7 +144,7 @@ class ZooKeeperBroker(Broker):
             self.lose_unflushed(keep)
         clean = clean and not keep
         self.registration.started_clean = clean
-        self.network.alive[self.address] = True
+        self.network.process_started(self.address, self.journal.now)
         self.disk.load()
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
         self.load()

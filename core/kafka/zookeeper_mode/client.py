@@ -64,6 +64,8 @@ class ZooKeeperClient:
         self._xid = 0
         self.in_flight: tuple[int, Callback, tuple[object, ...]] | None = None
         self._queue: deque[tuple[tuple[Op, ...], Callback, tuple[object, ...]]] = deque()
+        self._causes: deque[int] = deque()
+        """The events because of which each request in the queue is sent."""
         broker.handlers.update(
             {
                 ConnectResponse: self._connected,
@@ -98,11 +100,13 @@ class ZooKeeperClient:
         self.session = 0
         self.in_flight = None
         self._queue.clear()
+        self._causes.clear()
 
     def submit(self, ops: tuple[Op, ...], callback: Callback, *about: object) -> None:
         """Send operations, and call `callback(results, *about)` when the response arrives. If the session expires before the response
         arrives, the callback is not called."""
         self._queue.append((ops, callback, about))
+        self._causes.append(self._broker.journal.cause)
         self._send_next()
 
     def _send_next(self) -> None:
@@ -110,7 +114,10 @@ class ZooKeeperClient:
             ops, callback, about = self._queue.popleft()
             self._xid += 1
             self.in_flight = (self._xid, callback, about)
+            journal = self._broker.journal
+            before, journal.cause = journal.cause, self._causes.popleft()
             self._broker.send(ZOOKEEPER, SessionRequest(self.session, self._xid, ops))
+            journal.cause = before
 
     def _arm_ping(self) -> None:
         if not self._broker.by_hand:

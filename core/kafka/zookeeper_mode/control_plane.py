@@ -148,6 +148,7 @@ class ZooKeeperReplication(TopicRegistry):
         self.commit_registration(tp, old, new, state.reason)
         cause = journal.cause if journal.cause != before else journal.seq
         journal.cause = before
+        self.zookeeper.network.disturbances.changed(tp, cause)
         return cause
 
     def assignment_written(self, topic: str, assignments: tuple[ReplicaAssignment, ...]) -> None:

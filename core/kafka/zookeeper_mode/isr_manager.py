@@ -38,6 +38,7 @@ class ZooKeeperIsrManager:
     Attributes:
         unsent: the writes that ZooKeeper has not responded to, by partition.
         changes: the unpublished changes (ordered set; Kafka: `isrChangeSet`).
+        changed_by: the event that recorded the last change.
         last_change: the time of the last change, in µs.
         last_publish: the time of the last publication, in µs.
     """
@@ -51,6 +52,7 @@ class ZooKeeperIsrManager:
         self._partitions = partitions
         self.unsent: dict[TopicPartition, AlterPartitionItem] = {}
         self.changes: dict[TopicPartition, None] = {}
+        self.changed_by = 0
         self.last_change = 0
         self.last_publish = 0
         broker.timers["isr-change-propagation"] = self._due
@@ -106,6 +108,7 @@ class ZooKeeperIsrManager:
         if not broker.release.publishes_isr_changes:
             return
         self.changes[item.tp] = None
+        self.changed_by = result.cause
         self.last_change = journal.now
         if broker.by_hand:
             self.publish()
@@ -123,7 +126,7 @@ class ZooKeeperIsrManager:
         changed = tuple(self.changes)
         self.changes.clear()
         now = journal.now
-        before = journal.cause
+        before, journal.cause = journal.cause, self.changed_by
         journal.cause = journal.emit(
             events.IsrChangesPublished.kind, broker.id, len(changed), now - self.last_change, now - self.last_publish
         )

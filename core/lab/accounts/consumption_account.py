@@ -168,7 +168,8 @@ class ConsumptionAccount:
         for low, high in list(known.within(start, end)):
             part.again.setdefault(epoch, OffsetSet()).add(low, high)
             part.repeats.append(ConsumptionHarm(AGAIN, tp, low, high, epoch, client, part.position_event))
-            self.journal.emit(events.ProcessedAgain.kind, group, client, tp.topic, tp.partition, low, high, epoch, part.position_event)
+            reason = part.position_event
+            self.journal.emit_because(reason, events.ProcessedAgain.kind, group, client, tp.topic, tp.partition, low, high, epoch, reason)
         known.add(start, end)
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
@@ -197,7 +198,8 @@ class ConsumptionAccount:
             reported = self.of(group, harm.tp).reported.setdefault(harm.epoch, OffsetSet())
             for start, end in OffsetSet.of([(harm.start, stop)]).minus(reported):
                 reported.add(start, end)
-                self.journal.emit(events.RecordsSkipped.kind, group, harm.tp.topic, harm.tp.partition, start, end, harm.epoch, harm.event)
+                where = (harm.tp.topic, harm.tp.partition, start, end, harm.epoch)
+                self.journal.emit_because(harm.event, events.RecordsSkipped.kind, group, *where, harm.event)
 
     # --- the account -----------------------------------------------------------------------------------------------
 

@@ -31,8 +31,8 @@ def compare_with_leader(journal: Journal, tp: TopicPartition, account: Partition
             acknowledged, seen = acked.within(start, end).count(), read.within(start, end).count()
             account.lost_acknowledged += acknowledged
             account.lost_read += seen
-            journal.emit(
-                events.RecordsLost.kind,
+            journal.emit_because(
+                caused_by, events.RecordsLost.kind,
                 tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch, caused_by, acknowledged, seen,
             )  # fmt: skip
         for start, end in before.minus(missing):

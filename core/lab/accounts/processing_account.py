@@ -228,8 +228,8 @@ class ProcessingAccount:
             known = self.reported.setdefault((processing.group, harm.kind, harm.source), OffsetSet())
             for start, end in OffsetSet.of([(harm.start, harm.end)]).minus(known):
                 known.add(start, end)
-                self.journal.emit(
-                    _EVENTS[harm.kind].kind,
+                self.journal.emit_because(
+                    harm.event, _EVENTS[harm.kind].kind,
                     processing.group, harm.process, harm.instance, harm.source.topic, harm.source.partition, start, end, harm.event,
                 )  # fmt: skip
 

@@ -93,7 +93,8 @@ class RetryAccount:
             known = found.succeeded.setdefault(tried.original, OffsetSet())
             for low, high in list(known.within(start, end)):
                 found.succeeded_twice += high - low
-                self.journal.emit(
+                self.journal.emit_because(
+                    tried.event,
                     events.SucceededTwice.kind,
                     tried.worker,
                     tried.instance,
@@ -144,5 +145,5 @@ class RetryAccount:
                 continue
             for start, end in OffsetSet.of(self.dropped(service, tp, offset, logs, visible, held).within(below, offset)).minus(known):
                 known.add(start, end)
-                self.journal.emit(events.RetryDropped.kind, group, tp.topic, tp.partition, start, end, event)
+                self.journal.emit_because(event, events.RetryDropped.kind, group, tp.topic, tp.partition, start, end, event)
             below = offset

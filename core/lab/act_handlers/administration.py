@@ -28,6 +28,7 @@ from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.spec import reject_too_many
+from core.sim.disturbances import SETTING, SETTINGS
 from core.sim.errors import ActRefused
 
 
@@ -56,6 +57,7 @@ def _set(cluster: ClusterNodes, act: acts.Set) -> find.CheckThenDo:
         raise ActRefused(misplaced)
     find.require_controller(cluster)
     yield
+    cluster.network.disturbances.begin(SETTINGS, SETTING, cluster.journal.cause, cluster.now, cluster.now)
     cluster.submit_admin_request(AlterConfig(act.name, act.value, act.topic, act.broker))
 
 

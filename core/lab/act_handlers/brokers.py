@@ -63,8 +63,8 @@ def _pause(cluster: ClusterNodes, act: acts.Pause) -> find.CheckThenDo:
     if broker.address in cluster.paused:
         raise ActRefused(f"broker {act.broker} is already paused; resume it")
     yield
+    cluster.journal.cause = cluster.journal.emit(events.BrokerPaused.kind, broker.id)
     cluster.pause(broker.address)
-    cluster.journal.emit(events.BrokerPaused.kind, broker.id)
 
 
 def _resume(cluster: ClusterNodes, act: acts.Resume) -> find.CheckThenDo:

@@ -14,6 +14,7 @@ from core.lab.act_fields import MAX_DRIFT_PPM
 from core.lab.act_handlers import find
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.clock import Clock
+from core.sim.disturbances import CLOCK
 from core.sim.errors import ActRefused
 
 
@@ -27,7 +28,10 @@ def _set_clock(cluster: ClusterNodes, act: acts.SetClock) -> find.CheckThenDo:
     if name in cluster.controllers:
         raise ActRefused(f"the clock of {name} is always right; set the clock of a broker, of a client, or of a single controller")
     yield
-    cluster.journal.emit(events.ClockSet.kind, name, act.skew, act.drift_ppm)
+    cause = cluster.journal.emit(events.ClockSet.kind, name, act.skew, act.drift_ppm)
+    cluster.network.disturbances.begin(name, CLOCK, cause, cluster.now)
+    if not act.drift_ppm:
+        cluster.network.disturbances.end(name, CLOCK, cluster.now)
     clock = Clock(act.skew, act.drift_ppm, cluster.now)
     if isinstance(node, Broker):
         node.settings.clock = clock

@@ -55,8 +55,8 @@ def _pause_controller(cluster: ClusterNodes, act: acts.PauseController) -> find.
     if controller.address in cluster.paused:
         raise ActRefused(f"controller {act.node} is already paused; resume it")
     yield
+    cluster.journal.cause = cluster.journal.emit(events.ControllerPaused.kind, controller.address)
     cluster.pause(controller.address)
-    cluster.journal.emit(events.ControllerPaused.kind, controller.address)
 
 
 def _resume_controller(cluster: ClusterNodes, act: acts.ResumeController) -> find.CheckThenDo:

@@ -19,6 +19,7 @@ from core.lab.act_handlers.clients import check_client
 from core.lab.act_handlers.internal_topics import offsets_topic
 from core.lab.act_handlers.memberships import check_membership, member_config
 from core.lab.cluster_nodes import ClusterNodes
+from core.sim.disturbances import SLOW, STALLED
 from core.sim.errors import ActRefused
 
 
@@ -146,8 +147,8 @@ def _kill(cluster: ClusterNodes, act: acts.KillConsumer) -> find.CheckThenDo:
 def _freeze(cluster: ClusterNodes, act: acts.FreezeConsumer) -> find.CheckThenDo:
     member = _awake(cluster, act.consumer)
     yield
+    cluster.journal.cause = cluster.journal.emit(events.MemberFrozen.kind, member.name, member.does.group)
     cluster.pause(member.address)
-    cluster.journal.emit(events.MemberFrozen.kind, member.name, member.does.group)
 
 
 def _thaw(cluster: ClusterNodes, act: acts.ThawConsumer) -> find.CheckThenDo:
@@ -177,6 +178,7 @@ def _processing_time(cluster: ClusterNodes, act: acts.ProcessingTime) -> find.Ch
     if act.poll_time is None and act.record_time is None:
         raise ActRefused("give a poll-time or a record-time")
     yield
+    cluster.network.disturbances.begin(member.address, SLOW, cluster.journal.cause, cluster.now)
     member.poll_time = member.poll_time if act.poll_time is None else act.poll_time
     member.record_time = member.record_time if act.record_time is None else act.record_time
 
@@ -184,6 +186,7 @@ def _processing_time(cluster: ClusterNodes, act: acts.ProcessingTime) -> find.Ch
 def _stall(cluster: ClusterNodes, act: acts.StallConsumer) -> find.CheckThenDo:
     member = _application(cluster, act.consumer)
     yield
+    cluster.network.disturbances.begin(member.address, STALLED, cluster.journal.cause, cluster.now, cluster.now + act.stall_time)
     member.stall(act.stall_time)
 
 

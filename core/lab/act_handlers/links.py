@@ -9,7 +9,12 @@ from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.spec import MAX_LOSS_PPM
+from core.sim.disturbances import CUT, HELD, SLOW
 from core.sim.errors import ActRefused
+
+
+def _disturb(cluster: ClusterNodes, direction: tuple[str, str], what: str, event: int) -> None:
+    cluster.network.disturbances.begin(direction, what, event, cluster.now)
 
 
 def _cut(cluster: ClusterNodes, act: acts.Cut) -> find.CheckThenDo:
@@ -21,7 +26,7 @@ def _cut(cluster: ClusterNodes, act: acts.Cut) -> find.CheckThenDo:
 def _cut_all(cluster: ClusterNodes, directions: list[tuple[str, str]]) -> None:
     for direction in directions:
         if cluster.network.cut(direction):
-            cluster.journal.emit(events.LinkCut.kind, *direction)
+            _disturb(cluster, direction, CUT, cluster.journal.emit(events.LinkCut.kind, *direction))
 
 
 def _isolate(cluster: ClusterNodes, act: acts.Isolate) -> find.CheckThenDo:
@@ -46,6 +51,7 @@ def _heal(cluster: ClusterNodes, act: acts.Heal) -> find.CheckThenDo:
     for direction in directions:
         if network.heal(direction, cluster.now):
             cluster.journal.emit(events.LinkHealed.kind, *direction)
+            cluster.network.disturbances.end(direction, CUT, cluster.now)
 
 
 def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
@@ -62,12 +68,17 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
             "arrives; to lose all messages, cut the link"
         )
     yield
+    network = cluster.network
     for direction in ((a, b), (b, a)):
-        link = cluster.network.link(direction)
+        link = network.link(direction)
         link.latency = link.latency if act.latency is None else act.latency
         link.jitter = link.jitter if act.jitter is None else act.jitter
         link.loss_ppm = link.loss_ppm if act.loss_ppm is None else act.loss_ppm
-        cluster.journal.emit(events.LinkChanged.kind, *direction, link.latency, link.jitter, link.loss_ppm)
+        changed = cluster.journal.emit(events.LinkChanged.kind, *direction, link.latency, link.jitter, link.loss_ppm)
+        if link.latency > network.latency or link.jitter > network.jitter or link.loss_ppm > network.loss_ppm:
+            _disturb(cluster, direction, SLOW, changed)
+        else:
+            network.disturbances.end(direction, SLOW, cluster.now)
         if proxied:
             cluster.account.requests_may_repeat = cluster.account.requests_may_repeat or bool(act.duplicate_ppm)
             link.duplicate_ppm = link.duplicate_ppm if act.duplicate_ppm is None else act.duplicate_ppm
@@ -82,7 +93,7 @@ def _hold(cluster: ClusterNodes, act: acts.Hold) -> find.CheckThenDo:
         raise ActRefused(f"messages {direction[0]} → {direction[1]} are already held; release them")
     yield
     cluster.network.hold(direction)
-    cluster.journal.emit(events.LinkHeld.kind, *direction)
+    _disturb(cluster, direction, HELD, cluster.journal.emit(events.LinkHeld.kind, *direction))
 
 
 def _release(cluster: ClusterNodes, act: acts.Release) -> find.CheckThenDo:
@@ -99,6 +110,8 @@ def _release(cluster: ClusterNodes, act: acts.Release) -> find.CheckThenDo:
     yield
     count = cluster.network.release(direction, cluster.now, act.messages)
     cluster.journal.emit(events.LinkReleased.kind, *direction, count)
+    if act.messages is None:
+        cluster.network.disturbances.end(direction, HELD, cluster.now)
 
 
 HANDLERS: Final[find.Handlers] = {

@@ -23,7 +23,7 @@ from core.models.mysql.system import MySQL
 from core.models.report import Report
 from core.models.server import CopyView
 from core.sim.errors import ActRefused
-from core.sim.events import NOTABLE, EventTuple
+from core.sim.events import NOTABLE, EventTuple, first_cause
 from core.sim.units import SECOND, US_PER_MS, format_duration
 
 END: Final = 180 * SECOND
@@ -194,7 +194,7 @@ class LiveRun(Run):
         chain = []
         while seq in known:
             chain.append(known[seq])
-            seq = known[seq][2]
+            seq = first_cause(known[seq])
         return chain[::-1]
 
     def _is_kafka(self, event: EventTuple) -> bool:

@@ -21,6 +21,7 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.lab.audit.produced_records import ProducedRecords
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.trace.record_life import Life, Span, SpanKind
+from core.sim.events import first_cause
 
 _PLACES: Final = {
     name: (4 + tuple(kind.columns).index("topic"), 4 + tuple(kind.columns).index("partition"))
@@ -116,7 +117,9 @@ class RecordTrace:
         attempt, error, retry = self._failed[9:12]
         words = f"attempt {attempt} failed: {error}" + ("" if retry else "; the producer gave up")
         kind = SpanKind.FAILED if retry else SpanKind.GIVEN_UP
-        span = Span(self._failed[1], event, self._failed[2], kind, producer, words if sent_at >= 0 else f"was never sent: {error}")
+        span = Span(
+            self._failed[1], event, first_cause(self._failed), kind, producer, words if sent_at >= 0 else f"was never sent: {error}"
+        )
         sending.failures.append(span)
         for life in self.lives:
             if (life.producer, life.batch_id) == (producer, batch_id):
@@ -223,7 +226,7 @@ class RecordTrace:
         return kind, node, how
 
     def _add(self, life: Life, event: EventTuple, kind: SpanKind, node: str, words: str) -> None:
-        life.spans.append(Span(event[1], event[0], event[2], kind, node, words))
+        life.spans.append(Span(event[1], event[0], first_cause(event), kind, node, words))
 
     # --- what events report ----------------------------------------------------------------------------------------
 

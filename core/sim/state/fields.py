@@ -48,9 +48,9 @@ class Declared(NamedTuple):
 Table = Mapping[type, Declared]
 
 KERNEL: Final[Table] = {
-    Journal: Declared(history=("seq", "cause")),
+    Journal: Declared(history=("seq", "cause", "causes")),
     Node: Declared(wiring=("handlers", "timers", "network", "journal")),
-    Network: Declared(wiring=("agenda", "polls")),
+    Network: Declared(wiring=("agenda", "polls", "disturbances")),
     Simulation: Declared(wiring=("journal", "agenda", "network")),
     Agenda: Declared(history=("order", "in_order", "at", "since", "moment")),
     LongPoll: Declared(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from core.sim.events import causes_of
 from scenarios.logs.log_check import MAX_SHOWN, check_log
 from scenarios.logs.log_reader import LogReader
 from tui.cli import main
@@ -126,7 +127,11 @@ def test_a_trace_has_a_track_for_each_broker_and_arrows_along_causes(log: Path, 
     # Each arrow starts on the slice of the cause and ends on that of the effect.
     starts = {entry["id"]: (entry["tid"], entry["ts"]) for entry in trace if entry["ph"] == "s"}
     ends = {entry["id"]: (entry["tid"], entry["ts"]) for entry in trace if entry["ph"] == "f"}
-    caused = {seq: event[2] for seq, event in events.items() if event[2]}
+    caused = {
+        (f"{seq}.{number}" if number else seq): (seq, cause)
+        for seq, event in events.items()
+        for number, cause in enumerate(causes_of(event))
+    }
     assert len(caused) > 20
-    assert starts == {seq: (slices[cause]["tid"], slices[cause]["ts"]) for seq, cause in caused.items()}
-    assert ends == {seq: (slices[seq]["tid"], slices[seq]["ts"]) for seq in caused}
+    assert starts == {arrow: (slices[cause]["tid"], slices[cause]["ts"]) for arrow, (_, cause) in caused.items()}
+    assert ends == {arrow: (slices[seq]["tid"], slices[seq]["ts"]) for arrow, (seq, _) in caused.items()}

@@ -428,7 +428,7 @@ class Fetcher:
         if not self.in_flight or self.poll.elided:
             return
         if now == due >= self.sent_at + broker.fetch_timeout:  # a paused process first handles the messages that have arrived
-            broker.journal.cause = self.sent_cause
+            broker.journal.blame(broker.why_silent(self.address, self.sent_at) or (self.sent_cause,))
             broker.network.disconnect(broker.address, self.address)
             self.disconnected(errors.REQUEST_TIMED_OUT)
         else:

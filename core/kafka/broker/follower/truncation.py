@@ -15,11 +15,14 @@ def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
     old = log.leo
     held = log.runs() if target < old else ()
     if log.truncate_to(target):
+        before = broker.journal.cause
         broker.disk.truncate_cleaner_checkpoint(tp, target)
+        broker.journal.blame(tuple(dict.fromkeys(cause for cause in (partition.changed_by, before) if cause)))
         log.last_append = broker.journal.emit(
             events.Truncated.kind, broker.id, tp.topic, tp.partition, leader, log.leo, old, log.high_watermark, rule
         )
         broker.account.log_truncated(tp, broker.id, held, old, log.leo, log.last_append)
+        broker.journal.cause = before
 
 
 def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:

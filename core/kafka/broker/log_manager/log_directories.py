@@ -13,6 +13,7 @@ from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import fetched_ranges
 from core.kafka.messages import AssignReplicasToDirsRequest, FetchResponse, ProduceRequest
+from core.sim.disturbances import SLOW
 from core.sim.units import SECOND, US_PER_MS
 
 if TYPE_CHECKING:
@@ -182,7 +183,11 @@ class LogDirectories:
         broker = self.broker
         broker.withdraw_idle_fetches()
         self.slow = delay
-        broker.journal.emit(events.DiskSlowed.kind, broker.id, delay)
+        cause = broker.journal.emit(events.DiskSlowed.kind, broker.id, delay)
+        if delay:
+            broker.network.disturbances.begin(broker.address, SLOW, cause, broker.journal.now)
+        else:
+            broker.network.disturbances.end(broker.address, SLOW, broker.journal.now)
         self._record_if_behind()
         if not self._undelayed:
             self._undelayed = {kind: broker.handlers[kind] for kind in (ProduceRequest, FetchResponse)}

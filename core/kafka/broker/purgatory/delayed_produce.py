@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 from core.kafka import errors
 from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.purgatory.produce_response import send_produce_response
-from core.kafka.ids import NO_OFFSET, TopicPartition
+from core.kafka.ids import CONTROLLER, NO_OFFSET, ZOOKEEPER, TopicPartition
 from core.kafka.log.leader_term import Term
 from core.kafka.messages import ProduceRequest
 
@@ -137,7 +137,9 @@ class DelayedProduces:
         """Respond with a timeout error to the writes whose deadline has passed (`DelayedProduce#onExpiration`)."""
         if not self.waiting:
             return
-        now, writes = self.broker.journal.now, list(self.waiting)
+        broker = self.broker
+        now, writes = broker.journal.now, list(self.waiting)
+        broker.journal.blame(broker.network.disturbances.anywhere(now - broker.lag_max, now, (broker.address,), (CONTROLLER, ZOOKEEPER)))
         self.waiting.clear()
         self.waiting.extend(write for write in writes if write.deadline > now)
         for write in writes:

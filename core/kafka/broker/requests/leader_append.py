@@ -30,7 +30,8 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         _, producer, _, records, size, acks, _, batch_id, _, producer_id, producer_epoch, first_sequence, timestamp, transactional_id, _, content,
     ) = request  # fmt: skip
     if acks == -1 and partition.under_min_isr:
-        refuse_produce(broker, sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, partition.effective_min_isr())
+        min_isr = partition.effective_min_isr()
+        refuse_produce(broker, sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, min_isr, why=partition.changed_by)
         return
     if size > log.config.max_message_bytes * records:
         refuse_produce(broker, sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())

@@ -30,11 +30,12 @@ class ProducerBatch:
         renumbered: whether the batch got new sequence numbers after it was last sent (`ProducerBatch#sequenceHasBeenReset`).
         content: the keys and values of the records; None if the simulation does not need them.
         cause: the event that caused the batch or, after a failed attempt, the event that caused the last failure.
+        created_by: the event that caused the batch.
         overdue: whether a `produce-waiting` event has reported the batch.
     """
 
     __slots__ = (
-        "acks", "attempt", "bytes", "cause", "connecting", "connection_failures", "content", "correlation", "count", "created", "id", "overdue",
+        "acks", "attempt", "bytes", "cause", "connecting", "connection_failures", "content", "correlation", "count", "created", "created_by", "id", "overdue",
         "producer_epoch", "producer_id", "queued_at", "renumbered", "sent_at", "sent_to", "sequence", "tp",
     )  # fmt: skip
 
@@ -42,6 +43,7 @@ class ProducerBatch:
     tp: Final[TopicPartition]
     acks: Final[int]
     created: Final[int]
+    created_by: Final[int]
 
     def __init__(self, id: int, tp: TopicPartition, count: int, bytes: int, acks: int, created: int, cause: int) -> None:
         self.id = id
@@ -54,6 +56,7 @@ class ProducerBatch:
         self.connecting = False
         self.connection_failures = 0
         self.cause = cause
+        self.created_by = cause
         self.attempt = 0
         self.correlation = 0
         self.sent_to = ""

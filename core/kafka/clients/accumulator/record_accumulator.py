@@ -15,7 +15,7 @@ from core.kafka.clients.client import MAX_RETRY_BACKOFF, POLL_DELAY, RETRY_BACKO
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.health import STALL_BOUND
-from core.kafka.ids import TopicPartition
+from core.kafka.ids import CONTROLLER, NO_LEADER, ZOOKEEPER, TopicPartition, broker_address
 from core.kafka.log.wire.record_format import RecordShape
 from core.sim.journal import Journal
 from core.sim.network import Network
@@ -191,10 +191,29 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
             waited = journal.now - batch.created
             if waited > STALL_BOUND and not batch.overdue:
                 batch.overdue = True
+                journal.blame(self.why_overdue(batch))
                 journal.emit(
                     events.ProduceWaiting.kind,
                     self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, waited,
                 )  # fmt: skip
+
+    def why_waiting(self, since: int) -> tuple[int, ...]:
+        """Return the events because of which the application has waited to send records since a virtual time."""
+        waiting = next((batch for batch in self.incomplete_batches()), None)
+        if waiting is not None:
+            return self.why_overdue(waiting)
+        return self.network.disturbances.anywhere(since, self.journal.now, (self.address,), (CONTROLLER, ZOOKEEPER)) or self.why_slow(since)
+
+    def why_overdue(self, batch: ProducerBatch) -> tuple[int, ...]:
+        """Return the events because of which a batch has had no response: what made its last attempt fail, what keeps its leader silent, or
+        what the leader is waiting for."""
+        journal, disturbances = self.journal, self.network.disturbances
+        leaders = self.leaders_of(batch.tp.topic)
+        leader = leaders[batch.tp.partition][0] if batch.tp.partition < len(leaders) else NO_LEADER
+        node = batch.sent_to or (broker_address(leader) if leader != NO_LEADER else self.address)
+        failed = (batch.cause,) if batch.cause != batch.created_by else ()
+        found = disturbances.between(node, self.address, batch.created, journal.now) or failed
+        return found or disturbances.anywhere(batch.created, journal.now, (node,), (CONTROLLER, ZOOKEEPER)) or (batch.cause,)
 
     def until_next_timeout(self, most: int) -> int:
         """Return the time in µs until the next request timeout or delivery timeout, capped at `most`."""

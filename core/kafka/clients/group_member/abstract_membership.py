@@ -49,6 +49,9 @@ class Application(CallingClient, Protocol):
     def incarnation(self) -> int:
         """The number that distinguishes the consumer's current process from its earlier ones."""
 
+    def why_slow(self, since: int, /) -> tuple[int, ...]:
+        """The events because of which the application has not done its work since a virtual time."""
+
     @property
     def is_polling(self) -> bool:
         """Whether the application is in poll()."""

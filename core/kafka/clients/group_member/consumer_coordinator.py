@@ -386,10 +386,12 @@ class ConsumerCoordinator(AbstractMembership):
             self.arm_heartbeats(RETRY_BACKOFF)
             return
         elif now >= self.session_deadline:
+            self.client.journal.blame(self.client.why_silent(self.calls.coordinator, now - self.does.client.session_timeout))
             self.calls.coordinator_failed("no heartbeat was answered within the session timeout")
             self.session_deadline = now + self.does.client.session_timeout
             self.next_heartbeat = now + RETRY_BACKOFF
         elif now >= self.poll_deadline:
+            self.client.journal.blame(self.client.why_slow(self.client.journal.now - self.does.client.max_poll_interval))
             self.emit(events.PollTooLate.kind, self.does.client.max_poll_interval // US_PER_MS)
             self.leave("the application did not call poll() in time")
             self.poll_deadline = NO_DEADLINE

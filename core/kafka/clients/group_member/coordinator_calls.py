@@ -44,6 +44,9 @@ class CallingClient(Protocol):
     def timer(self, delay: int, name: str, about: object = None, /) -> None:
         """Set a timer that fires after a delay, given in µs."""
 
+    def why_silent(self, peer: str, since: int, /) -> tuple[int, ...]:
+        """The events because of which the client has received nothing from a peer since a virtual time."""
+
     def least_loaded_node(self) -> str:
         """The broker to which a coordinator lookup is sent."""
 

@@ -96,7 +96,7 @@ class GroupMember(KafkaConsumer):
     def start(self) -> None:
         """Start the process: subscribe, and call poll()."""
         self.running = True
-        self.network.alive[self.address] = True
+        self.network.process_started(self.address, self.journal.now)
         does = self.does
         self.journal.cause = self.journal.emit(
             events.MemberStarted.kind,

@@ -275,6 +275,7 @@ class MembershipManager(AbstractMembership):
         """Leave the group, because the application did not call poll() in time (`#transitionToStale`)."""
         self.poll_deadline = NO_DEADLINE
         if self.state in SENDING and self.epoch > 0:
+            self.client.journal.blame(self.client.why_slow(self.client.journal.now - self.does.client.max_poll_interval))
             self.emit(events.PollTooLate.kind, self.does.client.max_poll_interval // US_PER_MS)
             if self.calls.coordinator:
                 self.state = MembershipState.LEAVING

@@ -80,7 +80,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         """Start the instance. Its consumer gets the instance's configuration unless the consumer is a member of a group and has its own."""
         consumer = self.consumer
         self.running = True
-        self.network.alive[self.address] = True
+        self.network.process_started(self.address, self.journal.now)
         consumer.config = self.config if consumer.member is None else consumer.member.does.client
         consumer.incarnation, consumer.by_hand = self.incarnation, self.by_hand
 

@@ -271,6 +271,7 @@ class Producer(Sender):
         self.blocked_since = self.journal.now
         topic = self._calls[0].topic
         if self.leaders_of(topic) and self.batching is not None:
+            self.journal.blame(self.why_waiting(self.journal.now))
             self.journal.emit(events.ProducerBlocked.kind, self.name, topic, self.batching.memory, self.waiting_records)
         self.timer(self.config.max_block, "max-block", self.blocked_since)
 
@@ -307,6 +308,7 @@ class Producer(Sender):
         self.sent += 1
         self.failed += 1
         known = bool(self.leaders_of(call.topic))
+        self.journal.blame(self.why_waiting(self.blocked_since))
         self.journal.emit(events.SendTimedOut.kind, self.name, call.topic, self.config.max_block, known, self.waiting_records)
         if self.transactions is not None:
             self.transactions.batch_failed(errors.REQUEST_TIMED_OUT)

@@ -321,6 +321,7 @@ class Sender(RecordAccumulator):
         """
         if self.sequences is not None and in_retry:
             self.sequences.mark_unresolved(batch)
+        self.journal.blame(self.why_overdue(batch))
         self._give_up(batch, errors.REQUEST_TIMED_OUT)
 
     def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:

@@ -37,5 +37,5 @@ class ControllerServer(Node):
 
     def _started(self, _: object) -> None:
         self.running, self.starting = True, False
-        self.network.alive[self.address] = True
+        self.network.process_started(self.address, self.journal.now)
         self.voter.start()

@@ -13,7 +13,7 @@ from core.kafka.group_coordinator.classic.classic_group_member import ClassicGro
 from core.kafka.group_coordinator.classic.group_state import GroupState
 from core.kafka.group_coordinator.classic.messages import JoinGroupResponse, Partitions, SyncGroupResponse
 from core.kafka.group_coordinator.classic_protocol.group_write import GroupWrite, Nothing, Stored
-from core.kafka.group_coordinator.classic_protocol.sessions import Sessions
+from core.kafka.group_coordinator.classic_protocol.sessions import NEW_MEMBER_JOIN_TIMEOUT, Sessions
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache, GroupMetadataManager
 from core.kafka.release import Release
@@ -142,6 +142,7 @@ class Rebalances:
         group.phase += 1
         for member in [each for each in group.members.values() if each.join is None and not each.is_static]:
             group.remove(member.member_id)
+            self._blame(member, group.rebalance_timeout())
             self.emit_removal(group, member.member_id, "rebalance-timeout")
         if group.state is GroupState.DEAD:
             return
@@ -202,6 +203,7 @@ class Rebalances:
         silent = list(group.pending_syncs)
         if generation == group.generation and silent and group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
             for member_id in silent:
+                self._blame(group.members[member_id], group.rebalance_timeout())
                 group.remove(member_id)
                 self.emit_removal(group, member_id, "sync-timeout")
             self.prepare(
@@ -209,6 +211,10 @@ class Rebalances:
             )
 
     # --- members that leave ----------------------------------------------------------------------------------------
+
+    def _blame(self, member: ClassicGroupMember, timeout: int) -> None:
+        """Blame what kept a member silent for a timeout in µs."""
+        self.broker.journal.blame(self.broker.why_silent(member.client, self.broker.journal.now - timeout))
 
     def emit_removal(self, group: ClassicGroup, member_id: str, reason: str) -> None:
         """Record that a member was removed. `reason` is the value of the event's column `reason`."""
@@ -236,6 +242,7 @@ class Rebalances:
         member = group.members.get(str(member_id))
         if member is not None and self.sessions.has_expired(cache, group, member):
             reason = "join-timeout" if member.is_new else "session-timeout"
+            self._blame(member, NEW_MEMBER_JOIN_TIMEOUT if member.is_new else member.session_timeout)
             self.remove(cache, group, member, reason, f"the session of {member.member_id} ended")
 
     def _pending_timer_due(self, about: object) -> None:

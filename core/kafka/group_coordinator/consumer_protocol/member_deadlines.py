@@ -97,7 +97,19 @@ class MemberDeadlines:
         if timers.deadline > now:
             self._arm_session(cache, group, member.member_id, timers)
         else:
-            self.fences.fence(cache, group, member, "session-timeout")
+            self._fence((cache, group, member, timers), "session-timeout")
+
+    def _fence(self, found: Found, why: str) -> None:
+        """Remove a member that was silent for a timeout, and blame what kept it silent."""
+        cache, group, member, _ = found
+        if why != "session-timeout":
+            timeout = member.rebalance_timeout
+        elif member.classic is not None:
+            timeout = member.classic.session_timeout
+        else:
+            timeout = self.broker.settings.us("group.consumer.session.timeout.ms", broker=self.broker.id)
+        self.broker.journal.blame(self.broker.why_silent(member.client, self.broker.journal.now - timeout))
+        self.fences.fence(cache, group, member, why)
 
     # --- rebalances ------------------------------------------------------------------------------------------------
 
@@ -117,7 +129,7 @@ class MemberDeadlines:
     def _rebalance_timer(self, about: object) -> None:
         found = self._timed_member(about)
         if found is not None and self._is_over(found[3].revoked_by):
-            self.fences.fence(found[0], found[1], found[2], "revocation-timeout")
+            self._fence(found, "revocation-timeout")
 
     def expect_join(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
         """Start the timer for JoinGroup: a member that uses the classic protocol must join again within its rebalance timeout
@@ -142,9 +154,9 @@ class MemberDeadlines:
     def _join_timer(self, about: object) -> None:
         found = self._timed_member(about)
         if found is not None and self._is_over(found[3].joined_by):
-            self.fences.fence(found[0], found[1], found[2], "rebalance-timeout")
+            self._fence(found, "rebalance-timeout")
 
     def _sync_timer(self, about: object) -> None:
         found = self._timed_member(about)
         if found is not None and self._is_over(found[3].synced_by):
-            self.fences.fence(found[0], found[1], found[2], "sync-timeout")
+            self._fence(found, "sync-timeout")

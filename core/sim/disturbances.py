@@ -1,0 +1,130 @@
+"""What made nodes and links silent or slow, and the events that did it.
+
+A timeout is the effect of messages that did not come in time. The node whose timer fires knows only which peer was silent, and since when.
+The kernel knows why: the peer's process had ended, one of both nodes was paused, or the link between them was cut, held, or slow.
+`why_silent` returns the events that did this, so that a timeout leads to what was done. The answers never affect a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, Final
+
+MAX_SPANS: Final = 16
+"""The maximum number of spans that are kept for a node or a link. Older spans are forgotten."""
+
+DEAD: Final = "dead"
+PAUSED: Final = "paused"
+CUT: Final = "cut"
+HELD: Final = "held"
+SLOW: Final = "slow"
+CLOCK: Final = "clock"
+STALLED: Final = "stalled"
+SETTING: Final = "setting"
+
+SETTINGS: Final = "settings"
+"""The place of changed settings."""
+
+_BLOCKING: Final = frozenset((DEAD, PAUSED, CUT, HELD, STALLED))
+"""The disturbances that let no message through."""
+
+Direction = tuple[str, str]
+
+Span = tuple[str, int, int, int]
+"""A disturbance: what it is, the number of the event that began it, and the times at which it began and ended in µs. The end of a
+disturbance that lasts is `LASTS`."""
+
+LASTS: Final = 2**62
+
+
+class Disturbances:
+    """The disturbances of nodes and links, in the past and now.
+
+    A place is the address of a node, or a direction of a link, (sender, receiver).
+    """
+
+    __slots__ = ("_changes", "_spans", "_starts")
+
+    _changes: Final[dict[Any, int]]
+    _spans: Final[dict[Any, list[Span]]]
+    _starts: Final[dict[str, int]]
+
+    def __init__(self) -> None:
+        self._changes = {}
+        self._spans = {}
+        self._starts = {}
+
+    def changed(self, what: Hashable, event: int) -> None:
+        """Record the event that last changed something that several nodes know."""
+        self._changes[what] = event
+
+    def last_change(self, what: Hashable) -> int:
+        """Return the event that last changed something; 0 if there is none."""
+        return self._changes.get(what, 0)
+
+    def started(self, node: str, event: int) -> None:
+        """Record the event that started a node."""
+        self._starts[node] = event
+
+    def begin(self, place: Hashable, what: str, event: int, now: int, until: int = LASTS) -> None:
+        """Record that an event began to disturb a place, until a virtual time in µs. A disturbance of the same kind that lasts ends."""
+        self.end(place, what, now)
+        spans = self._spans.setdefault(place, [])
+        if len(spans) >= MAX_SPANS:
+            spans.pop(0)
+        spans.append((what, event, now, until))
+
+    def end(self, place: Hashable, what: str, now: int) -> None:
+        """Record that a place is no longer disturbed."""
+        for index, (kind, event, began, ended) in enumerate(self._spans.get(place, ())):
+            if kind == what and ended == LASTS:
+                self._spans[place][index] = (kind, event, began, now)
+
+    def current(self, place: Hashable, what: str) -> int:
+        """Return the number of the event because of which a place is disturbed now; 0 if it is not."""
+        return next((event for kind, event, _, ended in self._spans.get(place, ()) if kind == what and ended == LASTS), 0)
+
+    def between(self, sender: str, receiver: str, since: int, now: int) -> tuple[int, ...]:
+        """Return the events that, since a virtual time, disturbed two nodes or the link between them, most important first."""
+        return _ranked(self._found((sender, (sender, receiver), (receiver, sender), receiver), since), since, now)
+
+    def anywhere(self, since: int, now: int, near: tuple[str, ...] = (), far: tuple[str, ...] = ()) -> tuple[int, ...]:
+        """Return the events that, since a virtual time, disturbed anything, most important first.
+
+        Args:
+            near: the nodes whose disturbances, and those of whose links, are more important than others.
+            far: the nodes whose disturbances, and those of whose links, are less important than others.
+        """
+        ranks: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+        for place in self._spans:
+            ends = place if isinstance(place, tuple) else (place,)
+            ranks[2 if any(node in far for node in ends) else 0 if any(node in near for node in ends) else 1].append(place)
+        return tuple(event for places in ranks for event in _ranked(self._found(places, since), since, now))
+
+    def why_silent(self, sender: str, receiver: str, since: int, now: int) -> tuple[int, ...]:
+        """Return the events because of which `receiver` has received nothing from `sender` since a virtual time, most important first.
+
+        If nothing disturbed the two nodes and the link between them, the answer is what disturbed anything else at that time, because a
+        node can also be silent because it waits for another one. If nothing was disturbed, the answer is the start of the sender.
+        """
+        found = self.between(sender, receiver, since, now) or self.anywhere(since, now, (sender, receiver))
+        return found or tuple(self._starts[node] for node in (sender, receiver) if self._starts.get(node))[:1]
+
+    def why_slow(self, node: str, since: int, now: int) -> tuple[int, ...]:
+        """Return the events because of which a node has not done its work since a virtual time: what disturbed it, or its start."""
+        return self.between(node, node, since, now) or ((self._starts[node],) if self._starts.get(node) else ())
+
+    def _found(self, places: Iterable[Any], since: int) -> list[tuple[Any, Span]]:
+        return [(place, span) for place in places for span in self._spans.get(place, ()) if span[3] >= since]
+
+
+def _ranked(found: list[tuple[Any, Span]], since: int, now: int) -> tuple[int, ...]:
+    """Return the events that began disturbances. Those that let no message through come first, and among them those that lasted longest.
+
+    If both directions of a link were disturbed at once, one event stands for both.
+    """
+    ranked: dict[Any, tuple[bool, int, int, int]] = {}
+    for place, (what, event, began, ended) in found:
+        both = (frozenset(place) if isinstance(place, tuple) else place, what, began)
+        ranked.setdefault(both, (what not in _BLOCKING, max(began, since) - min(ended, now), began, event))
+    return tuple(dict.fromkeys(event for *_, event in sorted(ranked.values())))

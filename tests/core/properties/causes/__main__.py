@@ -1,0 +1,115 @@
+"""Checks chains of causes: `python -m tests.core.properties.causes --runs 500 --jobs 2`.
+
+For the whole library and random timelines, each event that reports harm must lead to an act or to the start of the cluster, and each cause
+must come before its effect. Then the runs are played again without the acts at the ends of chains: the harm should not happen. The exit
+code is 1 if a chain ends elsewhere, or if less than 95% of the harms are prevented.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from typing import Final
+
+import attrs
+
+from tests.core.properties.causes.chains import HARMS, STARTS, faults
+from tests.core.properties.causes.counterfactual import NAMED, OTHERWISE, PREVENTED, STAYS, UNPLAYABLE, Verdict, sample, verdicts
+from tests.core.properties.causes.runs import Played, library, random_runs
+
+LEAST: Final = 0.95
+"""The share of harms that must be prevented."""
+
+
+@attrs.frozen
+class Found:
+    """What a run shows.
+
+    Attributes:
+        run: the run.
+        harms: the number of harms by kind.
+        open: the harms whose chain does not end at an act or a start, by kind and by the kind of the last event of the chain.
+        wrong: the arrows that cannot be true, in words.
+        verdicts: what happened without the acts at the ends of chains.
+    """
+
+    run: Played
+    harms: Counter[str]
+    open: Counter[tuple[str, str]]
+    wrong: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+def found(task: tuple[Played, int]) -> Found:
+    """Play a run, follow the chains of all harms, and play it again without the acts at the ends of up to `task[1]` chains of each kind."""
+    run, most = task
+    log = run.play()
+    harms: Counter[str] = Counter()
+    open_: Counter[tuple[str, str]] = Counter()
+    for harm in log.harms():
+        harms[harm[3]] += 1
+        end = log.chain(harm)[-1]
+        if end[3] not in STARTS:
+            open_[harm[3], end[3]] += 1
+    return Found(run, harms, open_, tuple(faults(log)), tuple(verdicts(run, log, sample(log, most))))
+
+
+def _table(all_found: list[Found]) -> tuple[int, int]:
+    """Print the figures by kind of event. Return how many harms were prevented, and how many were tried."""
+    harms, open_, tried = Counter[str](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for each in all_found:
+        harms.update(each.harms)
+        open_.update(each.open)
+        tried.update((verdict.harm[3], verdict.outcome) for verdict in each.verdicts)
+    outcomes = (PREVENTED, NAMED, OTHERWISE, STAYS, UNPLAYABLE)
+    print(
+        f"{'event':<24} {'count':>9} {'open':>6} {'tried':>6} {'prevented':>9} {'named':>6} {'otherwise':>9} {'stays':>6} {'unplayable':>10}"
+    )
+    for word, kinds in HARMS.items():
+        for kind in kinds:
+            ends = sum(count for (of, _), count in open_.items() if of == kind)
+            counts = [tried[kind, outcome] for outcome in outcomes]
+            widths = (9, 6, 9, 6, 10)
+            cells = " ".join(f"{count:>{width}}" for count, width in zip(counts, widths, strict=True))
+            print(f"{kind:<24} {harms[kind]:>9,} {ends:>6} {sum(counts):>6} {cells}   {word}")
+    prevented = sum(count for (_, outcome), count in tried.items() if outcome == PREVENTED)
+    return prevented, sum(count for (_, outcome), count in tried.items() if outcome != UNPLAYABLE)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.core.properties.causes", description=__doc__)
+    parser.add_argument("--runs", type=int, default=500, help="how many random timelines to play (default: 500)")
+    parser.add_argument("--most", type=int, default=3, help="how many harms of each kind to try in each run (default: 3)")
+    parser.add_argument("--jobs", type=int, default=2, help="how many processes to use (default: 2)")
+    parser.add_argument("--no-library", action="store_true", help="leave out the library")
+    parser.add_argument("--verbose", action="store_true", help="print each harm that was not prevented")
+    options = parser.parse_args(arguments)
+    began = time.monotonic()
+    runs = [*([] if options.no_library else library()), *random_runs(options.runs)]
+    all_found: list[Found] = []
+    with multiprocessing.Pool(options.jobs) as pool:
+        for each in pool.imap(found, [(run, options.most) for run in runs], chunksize=2):
+            all_found.append(each)
+            for (kind, last), count in each.open.items():
+                print(f"{each.run}: {count} × {kind} ends at {last}", flush=True)
+            for wrong in each.wrong:
+                print(f"{each.run}: {wrong}", flush=True)
+            if options.verbose:
+                for verdict in each.verdicts:
+                    if verdict.outcome != PREVENTED:
+                        others = ", ".join(f"{act[4]} {act[5]}" for act in verdict.others)
+                        print(f"{each.run}: {verdict.harm[:4]} {verdict.outcome}: without {verdict.act[4:6]}, then {others}", flush=True)
+    prevented, tried = _table(all_found)
+    open_ends, wrong_arrows = sum(sum(each.open.values()) for each in all_found), sum(len(each.wrong) for each in all_found)
+    share = prevented / max(tried, 1)
+    print(f"{len(runs)} runs, {time.monotonic() - began:.0f} s: {open_ends} chains end elsewhere, {wrong_arrows} arrows cannot be true; ")
+    print(f"without the act at the end of its chain, {prevented:,} of {tried:,} harms do not happen ({share:.1%})")
+    return int(bool(open_ends or wrong_arrows) or share < LEAST)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

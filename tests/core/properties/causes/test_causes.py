@@ -1,0 +1,155 @@
+"""Chains of causes lead to what was done, in the log and in everything that shows it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from core.lab.sentences import sentence
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.disturbances import CUT, DEAD, HELD, SLOW, Disturbances
+from core.sim.events import causes_of, first_cause
+from core.sim.journal import MAX_CAUSES, Journal
+from scenarios.logs.line_decoder import LineDecoder
+from scenarios.logs.line_encoder import encode_event
+from scenarios.logs.log_reader import LogReader
+from tests.core.properties.causes.chains import STARTS, Log, faults
+from tests.core.properties.causes.counterfactual import PREVENTED, sample, verdicts
+from tests.core.properties.causes.runs import LIBRARY, Played, random_runs
+from tui.cli import main
+from tui.panels.inspector import paint_event_detail
+from tui.rendering.palette import COLOR
+
+CHAIN = """
+scenario: chain
+about: A leader dies with records that no other replica has, another replica becomes leader, and the former leader truncates its log.
+cluster:
+  brokers: 2
+  topics:
+    orders: {replicas: [[1, 2]], config: {unclean.leader.election.enable: true}}
+  settings: {min.insync.replicas: 1}
+timeline:
+  - produce: {topic: orders, records: 5}
+  - wait: 2s
+    hold: [2, 1]
+  - wait: 600ms
+    produce: {topic: orders, records: 5, acks: 1}
+  - wait: 100ms
+    kill: 1
+  - until: leader(orders-0) == 2
+    within: 30s
+  - release: [2, 1]
+  - start: 1
+  - until: isr(orders-0) == [1, 2]
+    within: 60s
+expect:
+  - lost == 5
+"""
+
+ENDS_AT_THE_KILL = ["leader-elected", "broker-fenced", "broker-stopped", "act"]
+
+
+def test_all_instruments_tell_the_same_chain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script, recorded, traced = tmp_path / "chain.yaml", tmp_path / "chain.jsonl", tmp_path / "trace.json"
+    script.write_text(CHAIN)
+    assert main(["run", str(script), "--log", str(recorded), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    log = Log()
+    for event in LogReader(recorded):
+        log(event)
+    lost, truncated = (next(event for event in log.events if event[3] == kind) for kind in ("records-lost", "truncated"))
+    chain = log.chain(lost)
+    assert [event[3] for event in chain] == ["records-lost", *ENDS_AT_THE_KILL]
+    assert [event[3] for event in log.chain(truncated)] == ["truncated", *ENDS_AT_THE_KILL]
+    assert chain[-1][4] == "kill"
+
+    # `isrlab run` and `isrlab trace` name the event that the chain goes to first.
+    assert f'"doomed_by": {chain[1][0]}' in json.dumps(result)
+    assert main(["trace", str(recorded), "--record", "orders-0@7"]) == 0
+    assert f"caused by event {chain[1][0]})" in capsys.readouterr().out
+
+    # The inspector of the playground lists the sentences of the chain, in the same order.
+    shown = " ".join(strip.text.strip() for strip in paint_event_detail(lost, log.find, COLOR, 1_000))
+    assert [shown.index(sentence(event)) for event in chain] == sorted(shown.index(sentence(event)) for event in chain)
+    assert shown.count(" because ") == len(chain) - 1
+
+    # In Perfetto, the arrows lead along the same chain.
+    assert main(["log", "export", str(recorded), "--perfetto", str(traced)]) == 0
+    entries = json.loads(traced.read_text())["traceEvents"]
+    at = {(entry["tid"], entry["ts"], entry["args"]["seq"]) for entry in entries if entry["ph"] == "X"}
+    arrows = {entry["id"]: (entry["tid"], entry["ts"]) for entry in entries if entry["ph"] == "s"}
+    for effect, cause in itertools.pairwise(chain):
+        assert (*arrows[effect[0]], cause[0]) in at
+
+
+def test_disturbances_are_ranked_by_how_much_they_explain() -> None:
+    found = Disturbances()
+    found.begin(("a", "b"), SLOW, 1, 0)
+    found.begin("a", DEAD, 2, 50)
+    found.begin(("b", "a"), HELD, 3, 20)
+    found.end(("b", "a"), HELD, 30)
+    found.begin(("a", "c"), CUT, 4, 0)
+    assert found.why_silent("a", "b", 10, 100) == (2, 3, 1), "a dead process explains more than a link that was held for a moment"
+    assert found.why_silent("a", "b", 40, 100) == (2, 1), "what ended before does not explain anything"
+    assert found.current("a", DEAD) == 2
+    found.end("a", DEAD, 110)
+    assert found.current("a", DEAD) == 0
+    assert found.anywhere(40, 109, far=("a",)) == (4, 2, 1)
+    found.begin(("b", "a"), SLOW, 8, 0)
+    assert found.why_silent("d", "b", 40, 109) == (1, 4, 2), "nothing else is known: first what is near, then the rest"
+    found.started("d", 9)
+    assert Disturbances().why_silent("d", "e", 0, 9) == ()
+
+
+def test_an_event_can_have_several_causes() -> None:
+    told: list[tuple] = []
+    journal = Journal(told.append)
+    for _ in range(8):
+        journal.emit("act", "elect", "{}")
+    journal.blame((3, 5, 7))
+    journal.emit("act", "elect", "{}")
+    journal.emit("act", "elect", "{}")
+    assert [event[2] for event in told[-2:]] == [(3, 5, 7), 3], "the first cause is that of everything else"
+    journal.blame(tuple(range(8, 0, -1)))
+    journal.emit("act", "elect", "{}")
+    assert causes_of(told[-1]) == (8, 7, 6, 5)[:MAX_CAUSES]
+    journal.blame(())
+    journal.emit_because(2, "act", "elect", "{}")
+    assert told[-1][2] == (2, 8)
+    assert first_cause(told[-1]) == 2
+    assert journal.cause == 8
+
+
+def test_an_event_with_several_causes_is_read_as_it_was_written() -> None:
+    event = (9, 5, (8, 3), "act", "elect", "{}")
+    line = encode_event(event)
+    assert line == b'{"seq":9,"t":5,"cause":8,"kind":"act","act":"elect","args":"{}","more_causes":[3]}'
+    assert LineDecoder(ClusterSpec((BrokerSpec(1),)))(line) == event
+    assert LineDecoder(ClusterSpec((BrokerSpec(1),)))(line.replace(b',"more_causes":[3]', b"")) == (9, 5, 8, "act", "elect", "{}")
+
+
+@pytest.mark.parametrize("run", random_runs(8), ids=str)
+def test_every_harm_leads_to_what_was_done(run: Played) -> None:
+    log = run.play()
+    ends = {log.chain(harm)[-1][3] for harm in log.harms()}
+    assert ends <= STARTS
+    assert not list(faults(log))
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        Played(LIBRARY, "d6-unclean-election-on", "4.3"),
+        Played(LIBRARY, "f4-retries-duplicate", "2.8"),
+        Played(LIBRARY, "captures-kill-9", "4.3"),
+    ],
+    ids=str,
+)
+def test_without_the_act_at_the_end_of_its_chain_harm_does_not_happen(run: Played) -> None:
+    log = run.play()
+    tried = verdicts(run, log, sample(log, 3))
+    assert len(tried) >= 2
+    assert {verdict.outcome for verdict in tried} == {PREVENTED}
