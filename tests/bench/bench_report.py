@@ -42,7 +42,7 @@ ROUNDS: Final = 3
 PLAIN: Final = """
 import os, sys, tempfile
 from pathlib import Path
-from spark_reports.jvm import find_java, java_home
+from spark_reports.spark.java import find_java, java_home
 with tempfile.TemporaryDirectory() as scratch:
     # No time to ask for this machine's name.
     os.environ |= {"JAVA_HOME": str(java_home(find_java(), Path(scratch))), "SPARK_LOCAL_IP": "127.0.0.1"}
