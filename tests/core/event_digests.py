@@ -115,12 +115,20 @@ def library_everywhere() -> None:
             run.tell(f"{name} {release.name}", scenario_played, scenario, release, run)
 
 
-if __name__ == "__main__":
+def main(arguments: list[str]) -> None:
+    """Print the lines that the arguments ask for."""
+    if "--help" in arguments:
+        print(__doc__)
+        return
     print("compiled" if core.is_compiled() else "pure")
     timelines()
-    if len(sys.argv) > 1:
-        swarms(int(sys.argv[1]))
-    if sys.argv[2:] == ["everywhere"]:
+    if arguments:
+        swarms(int(arguments[0]))
+    if arguments[1:] == ["everywhere"]:
         library_everywhere()
     else:
         library()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
