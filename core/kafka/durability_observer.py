@@ -128,6 +128,10 @@ class DurabilityObserver(Protocol):
     def became_leader(self, tp: TopicPartition, broker: int, leader_epoch: int, log: ReplicaLog) -> None:
         """Record that a broker became leader."""
 
+    def log_start_moved(self, tp: TopicPartition, log: ReplicaLog, before: tuple[Run, ...], old: int, event: int) -> None:
+        """Record that retention or DeleteRecords moved the start of a log from `old`. `before` is the content of the log before that, and
+        `event` is the sequence number of the event that records the deletion."""
+
     def leadership_ended(self, tp: TopicPartition, log: ReplicaLog) -> None:
         """Record that a leader resigned or stopped."""
 
@@ -180,6 +184,9 @@ class DurabilityObserver(Protocol):
         """Record that a member got a position in a partition. The position is the committed offset, or a different offset because of
         auto.offset.reset or a truncation.
         """
+
+    def reading_began(self, consumer: str, tp: TopicPartition, position: int, /) -> None:
+        """Record that auto.offset.reset gave a consumer a position in a partition. The first such position is where the consumer begins."""
 
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None, /) -> None:
         """Record that a group member has settled on its first position in the given partitions, or that the member's process has ended.

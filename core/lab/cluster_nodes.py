@@ -24,9 +24,9 @@ from core.kafka.messages import PROXIED
 from core.kafka.release import Release
 from core.kafka.settings.registry import setting_named
 from core.kafka.settings.settings import Settings
-from core.lab.accounts.consumption_account import RecordsInHand
 from core.lab.accounts.durability_account import DurabilityAccount
 from core.lab.accounts.exposed_records import ExposureMonitor
+from core.lab.accounts.missed_records import RecordsInHand
 from core.lab.spec import ClusterSpec, ControlPlane, Pace
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal, Sink

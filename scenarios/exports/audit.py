@@ -12,6 +12,14 @@ from core.sim.units import format_clock, format_duration
 MOST_GAPS = 20
 """The maximum number of ranges of lost or skipped records that are printed as text."""
 
+_SKIPS = {
+    "committed": ": committed before they were processed",
+    "reset": ": below the position that auto.offset.reset gave later",
+    "deleted": ": deleted before they were read",
+    "truncated": ": because of a truncation of the log",
+}
+"""The text that follows the description of skipped records, by the reason why they were skipped."""
+
 _LATENCIES = ("mean", "p50", "p95", "p99", "max")
 
 
@@ -34,8 +42,8 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
         total="version",
     )
     yield ""
-    counts = ("records", "duplicated", "unread", "pending", "skipped", "late")
-    rows: list[Sequence[str]] = [("topic", "bucket", "tier", *counts, *_LATENCIES)]
+    counts = ("records", "duplicated", "unread", "pending", "skipped", "left_out", "late")
+    rows: list[Sequence[str]] = [("topic", "bucket", "tier", *(name.replace("_", " ") for name in counts), *_LATENCIES)]
     for tier in report.tiers:
         rows.append((tier.topic, _bucket(report, tier.start), tier.tier, *_counts(tier, counts), *_latencies(tier)))
     yield from _table(rows)
@@ -50,10 +58,11 @@ def _bucket(report: AuditReport, start: int | None) -> str:
 
 
 def _counts(row: TierRow, names: Sequence[str]) -> list[str]:
-    """Return the counts of one pipeline tier: the log, a producer, or a consumer. Only consumers have unread, pending, and skipped records.
+    """Return the counts of one pipeline tier: the log, a producer, or a consumer. Only consumers have unread, pending, skipped, and left out
+    records.
     Duplicates are counted only in the log and for consumers.
     """
-    nothing = {PRODUCED: names[1:5], ACKED: names[1:5], STORED: names[2:5]}.get(row.tier, ())
+    nothing = {PRODUCED: names[1:6], ACKED: names[1:6], STORED: names[2:6]}.get(row.tier, ())
     return ["" if name in nothing else str(getattr(row, name)) for name in names]
 
 
@@ -93,7 +102,7 @@ def lost_text(gap: LostRecords) -> str:
 def skipped_text(gap: SkippedRecords) -> str:
     """Return the description of a range of skipped records."""
     what = f"offset {gap.start}" if gap.end == gap.start + 1 else f"offsets {gap.start}–{gap.end - 1}"
-    return f"{what} of {gap.tp}, by {gap.consumer}"
+    return f"{what} of {gap.tp}, by {gap.consumer}{_SKIPS.get(gap.reason, '')}"
 
 
 def account_sentence(report: AuditReport) -> str:

@@ -148,6 +148,16 @@ GROUP_READINGS: Final = (
         "once", _consumption("processed")),
     Reading("repeats", ("group", "partition?"), NUMBER, "the number of times that members of a group have processed a record that the "
         "group had already processed", _consumption("repeats")),
-    Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group has skipped: no member has processed "
-        "them, although the group has committed a higher offset or started at a higher offset", _consumption("skipped")),
+    Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group never gets, although it had to read them: the sum of "
+        "the next four readings", _consumption("skipped")),
+    Reading("skipped-committed", ("group", "partition?"), NUMBER, "the number of records that a group skipped because it committed a higher offset "
+        "before a member processed them", _consumption("committed")),
+    Reading("skipped-reset", ("group", "partition?"), NUMBER, "the number of records that a group skipped because auto.offset.reset gave a member a "
+        "higher position after the group had begun to read the topic", _consumption("reset")),
+    Reading("skipped-deleted", ("group", "partition?"), NUMBER, "the number of records that retention or DeleteRecords deleted before a member of a group "
+        "processed them", _consumption("deleted")),
+    Reading("skipped-truncated", ("group", "partition?"), NUMBER, "the number of records that a group never gets because a log was truncated: they "
+        "were truncated before a member processed them, or written after that below an offset that the group had passed", _consumption("truncated")),
+    Reading("left-out", ("group", "partition?"), NUMBER, "the number of records below the position at which a group began, which auto.offset.reset "
+        "gave; the group leaves them out on purpose, so they are not skipped", _consumption("left_out")),
 )  # fmt: skip

@@ -14,7 +14,8 @@ from tui.exit_codes import FAILED, HELD
 def add_commands(commands: Any) -> None:
     """Add the command `audit`."""
     audit = commands.add_parser(
-        "audit", help="count the records that were produced, acknowledged, stored, and read, by time; exit with 1 if any record is lost"
+        "audit",
+        help="count the records that were produced, acknowledged, stored, and read, by time; exit with 1 if any record is lost, or skipped by a consumer",
     )
     audit.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
     audit.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
@@ -49,4 +50,4 @@ def _audit(arguments: argparse.Namespace) -> int:
         print_json(json.dumps(audit_data(report), indent=2) + "\n")
     else:
         print_lines(audit_lines(report))
-    return FAILED if report.lost else HELD
+    return FAILED if report.lost or report.skipped else HELD

@@ -446,9 +446,20 @@ class ProcessedAgain(Event, kind="processed-again", source="durability account",
         )
 
 
-class RecordsSkipped(Event, kind="records-skipped", source="durability account", level=NOTABLE):
-    """A group skipped records: no member has processed them, and the group's offset or a member's position is above them. `doomed_by` is
-    the event that committed or set a higher offset."""
+SKIP_REASONS: Final = {
+    "committed": "no member has processed them, and event {event} committed a higher offset",
+    "reset": "event {event} moved the group past them, because of auto.offset.reset",
+    "deleted": "event {event} deleted them before a member processed them",
+    "truncated": "the log was truncated before a member processed them (event {event})",
+}
+"""The reasons for which a group never gets records, as sentences."""
+
+
+class RecordsSkipped(Event, kind="records-skipped", source="durability account", level=NOTABLE, words={"reason": tuple(SKIP_REASONS)}):
+    """A group never gets records that it had to read. `reason` is `committed` (the group committed a higher offset), `reset` (a member's
+    position is higher because of auto.offset.reset, and the group had already begun to read the topic), `deleted` (retention or DeleteRecords
+    deleted the records before a member processed them), or `truncated` (the records were truncated, or written after a truncation below an
+    offset that the group had passed). `doomed_by` is the event that moved the group past the records, or that removed them."""
 
     group: str
     topic: str
@@ -457,9 +468,28 @@ class RecordsSkipped(Event, kind="records-skipped", source="durability account",
     to_offset: int
     epoch: int
     doomed_by: int
+    reason: str
+
+    def sentence(self) -> str:
+        why = SKIP_REASONS.get(self.reason, SKIP_REASONS["committed"]).format(event=self.doomed_by)
+        return (
+            f"SKIPPED: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}, epoch {self.epoch}) "
+            f"by group {self.group}: {why}"
+        )
+
+
+class RecordsLeftOut(Event, kind="records-left-out", source="durability account"):
+    """A group began to read a partition at a position that auto.offset.reset gave, and leaves out the records below it on purpose."""
+
+    group: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    epoch: int
 
     def sentence(self) -> str:
         return (
-            f"SKIPPED: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}, epoch {self.epoch}) "
-            f"by group {self.group}: no member has processed them, and event {self.doomed_by} moved the group past them"
+            f"group {self.group} leaves out {records(self.to_offset - self.from_offset)} of {self.tp} "
+            f"({offsets(self.from_offset, self.to_offset)}, epoch {self.epoch}), because it began at a later position (auto.offset.reset)"
         )

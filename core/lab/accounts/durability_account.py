@@ -28,9 +28,10 @@ from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import ProduceRequest
 from core.kafka.partition_registration import PartitionRegistration
-from core.lab.accounts.consumption_account import ConsumptionAccount, RecordsInHand
+from core.lab.accounts.consumption_account import Consumption, ConsumptionAccount, visible_within
 from core.lab.accounts.leader_comparison import compare_with_leader
 from core.lab.accounts.losses import Loss, current_losses
+from core.lab.accounts.missed_records import DELETED, REASONS, TRUNCATED, Missed, RecordsInHand
 from core.lab.accounts.partition_account import PartitionAccount, RemovedRecords
 from core.lab.accounts.processing_account import Processing, ProcessingAccount
 from core.lab.accounts.retry_account import RetryAccount
@@ -154,6 +155,22 @@ class DurabilityAccount:
         """Return the ranges of offsets that are lost now, each with its partition, its producer, and the event that caused the loss."""
         return current_losses(self.partitions)
 
+    def losses_by_partition(self, tps: Iterable[TopicPartition] | None = None) -> dict[TopicPartition, list[Loss]]:
+        """Return the ranges of offsets that are lost now, by partition, for the given partitions or for all."""
+        chosen = self.partitions if tps is None else tps
+        found: dict[TopicPartition, list[Loss]] = {}
+        for loss in current_losses({tp: account for tp in chosen if (account := self.of(tp)).lost}):
+            found.setdefault(loss.tp, []).append(loss)
+        return found
+
+    def missed(self, group: str) -> tuple[Missed, ...]:
+        """Return the records that a group never gets, each with the reason."""
+        return self.consumption.missed(group, self.leader_logs(), self.losses_by_partition(), self.polled_by_members(group))
+
+    def consumption_counts(self, group: str) -> dict[TopicPartition, Consumption]:
+        """Return the record counts for a group, by partition."""
+        return self.consumption.counts(group, self.leader_logs(), self.losses_by_partition(), self.polled_by_members(group))
+
     def under_replicated_us(self, tp: TopicPartition) -> int:
         """Return how long a partition has been under-replicated while it had a leader, in µs."""
         account = self.of(tp)
@@ -213,6 +230,8 @@ class DurabilityAccount:
         if self.record_observer is not None:
             self.record_observer.records_consumed(consumer, tp, records)
         account = self.of(tp)
+        if records and (consumer, tp) not in self.consumption.beginnings:
+            self.reading_began(consumer, tp, records[0].start)
         for part in records:
             held = account.read.get(part.term)
             if held is None:
@@ -254,6 +273,21 @@ class DurabilityAccount:
         shortened[broker] = max(log.leo, shortened.get(broker, 0))
         self.check_exposure(tp)
 
+    def log_start_moved(self, tp: TopicPartition, log: ReplicaLog, before: tuple[Run, ...], old: int, event: int) -> None:
+        """Record that retention or DeleteRecords moved the start of a log from the offset `old`. `before` is the log's former content. If the
+        log belongs to the newest leader, the groups that have not read the records never get them."""
+        if self.of(tp).log is log:
+            self._records_deleted(tp, before, old, log.log_start, event)
+
+    def _records_deleted(self, tp: TopicPartition, before: tuple[Run, ...], start: int, end: int, event: int) -> None:
+        self.consumption.records_deleted(tp, visible_within(before, start, end, self.of(tp).aborted), event)
+        self._check_readers(tp)
+
+    def _check_readers(self, tp: TopicPartition) -> None:
+        """Report the records of a partition that groups never get, because they were deleted or truncated."""
+        for group in self.consumption.readers(tp):
+            self._check_group(group, (tp,), reasons=(DELETED, TRUNCATED))
+
     def leadership_ended(self, tp: TopicPartition, log: ReplicaLog) -> None:
         """Record that a leader resigned or stopped. Count the records that this leader knew to be committed."""
         account = self.of(tp)
@@ -277,11 +311,15 @@ class DurabilityAccount:
             account.deleted = False
         if leader_epoch >= account.leader_epoch:
             account.add_committed()
+            former = account.log
+            if former is not None and former is not log and former.log_start < log.log_start:
+                self._records_deleted(tp, former.readable_runs(), former.log_start, log.log_start, self.journal.seq)
             account.leader, account.leader_epoch, account.log = broker, leader_epoch, log
             if self.record_observer is not None:
                 self.record_observer.leader_changed(tp, log)
             if account.committed or account.acked or account.read:
                 compare_with_leader(self.journal, tp, account)
+                self._check_readers(tp)
             elif not leader_epoch:
                 return
             self.check_exposure(tp)
@@ -335,12 +373,13 @@ class DurabilityAccount:
         if self.record_observer is not None and account.log is not None:
             self.record_observer.partition_deleted(tp, account.log)
         account.topic_deleted(self.journal.now)
+        self.consumption.partition_deleted(tp)
         self.check_exposure(tp)
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
         """Record that a group coordinator committed an offset."""
         self.processing.offset_committed(group, tp, offset, event)
-        self.consumption.offset_committed(group, tp, offset, event)
+        self.consumption.offset_committed(group, tp, offset, event, self.of(tp).leader_epoch)
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
         """Record that the application of a member processed the records [start, end) of a leader epoch."""
@@ -387,14 +426,30 @@ class DurabilityAccount:
                 self.retries.check(service, group, tp, commits, logs, self.processing.visible(tp, logs[tp]), in_hand)
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
-        """Record the position from which a member will read a partition."""
-        self.consumption.position_set(group, tp, position, event, committed=committed)
+        """Record the position from which a member will read a partition. If auto.offset.reset gave the position, report the records below it
+        that the group never gets."""
+        epoch, partitions = self.of(tp).leader_epoch, self._partitions_of(tp.topic)
+        self.consumption.position_set(group, tp, position, event, committed=committed, epoch=epoch, partitions=partitions)
+        if not committed:
+            self._check_group(group, (tp,), below=position)
+
+    def reading_began(self, consumer: str, tp: TopicPartition, position: int) -> None:
+        """Record that a consumer got a position in a partition. The first such position is where the consumer begins."""
+        self.consumption.reading_began(consumer, tp, position, self._partitions_of(tp.topic))
+
+    def _partitions_of(self, topic: str) -> Iterable[int]:
+        return (each.partition for each in self.partitions if each.topic == topic)
 
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None) -> None:
         """Report the records that a group has skipped in some partitions; if `below` is given, report only the records at offsets below it."""
+        self._check_group(group, tps, below=below)
+
+    def _check_group(
+        self, group: str, tps: Iterable[TopicPartition], *, below: int | None = None, reasons: tuple[str, ...] = REASONS
+    ) -> None:
         logs = {tp: log for tp in tps if (log := self.of(tp).log) is not None}
         if logs:
-            self.consumption.check(group, logs, self.polled_by_members(group), below)
+            self.consumption.check(group, logs, self.losses_by_partition(logs), self.polled_by_members(group), below, reasons)
 
     def process_checked(self, group: str, source: str, output: str, copies: int, other_outputs: tuple[str, ...] = ()) -> None:
         """Report which input of a group was processed twice, only in part, or never."""

@@ -11,10 +11,11 @@ The report classifies the records of each bucket as follows:
 - `duplicated` is the number of additional copies of stored records. `foreign` is the number of stored records that no producer in the
   session created, such as records in a log that the session starts with.
 
-For a consumer, a stored record that it has not read is *skipped* if it is below the consumer's position, and *pending* otherwise. For a
-group, a record is skipped if no member has processed it, no running member has polled it, and its offset is below an offset that the group
-has committed or a position that auto.offset.reset gave. For a delay service, a record that it has neither forwarded nor sent to its
-dead-letter topic is skipped if it is below the committed offset, unless a running worker holds it.
+For a consumer, a stored record that it has not read is *left out* if it is below the position at which the consumer began. Otherwise, it is
+*skipped* if it is below the consumer's position or no longer in the log, and *pending* if it is not. For a group, the account of groups
+decides which records are left out or skipped, and why (`core.lab.accounts.missed_records`); records that a truncation took from the group
+are skipped although they are not stored. For a delay service, a record that it has neither forwarded nor sent to its dead-letter topic is
+skipped if it is below the committed offset or no longer in the log, unless a running worker holds it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from core.kafka.clients.services.delay_worker import DelayWorker
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange
 from core.kafka.log.offset_set import OffsetSet
-from core.lab.accounts.consumption_account import RecordsInHand
+from core.lab.accounts.missed_records import DELETED, LATEST, Missed, RecordsInHand
 from core.lab.audit.latencies import Latencies, LatencySummary
 from core.lab.audit.message_audit import ACKED, PRODUCED, STORED, BucketKey, MessageAudit, Tier, dead_letter_tier, delayed_tier, group_tier
 from core.lab.audit.produced_records import RecordRange
@@ -39,6 +40,10 @@ from core.lab.audit.stored_records import StoredRecords
 
 Counts = dict[BucketKey, int]
 """The number of records in each bucket."""
+
+PASSED: Final = "passed"
+"""The reason for records that are in the log, but below the position of a consumer without a group, or below the committed offset of a process
+or a service."""
 
 TOTAL: Final = None
 """The `start` of a row that contains the total of all buckets."""
@@ -74,9 +79,10 @@ class TierRow(NamedTuple):
         tier: the name of the tier: `produced`, `acked`, `stored`, `group NAME`, or the name of a consumer.
         records: the number of records that reached the tier.
         duplicated: the number of additional copies or deliveries of the records that reached the tier.
-        unread: the number of stored records that the consumer has not read; 0 for other tiers.
+        unread: the number of records that the consumer has not read; 0 for other tiers.
         pending: the unread records that the consumer will still reach.
-        skipped: the unread records below the consumer's position.
+        skipped: the unread records that the consumer will not reach.
+        left_out: the unread records below the position at which the consumer began.
         late: the number of records that reached the tier after their bucket had closed.
         latency: the time from the timestamps of the records until the records first reached the tier.
     """
@@ -89,6 +95,7 @@ class TierRow(NamedTuple):
     unread: int
     pending: int
     skipped: int
+    left_out: int
     late: int
     latency: LatencySummary
 
@@ -114,12 +121,14 @@ class LostRecords(NamedTuple):
 
 
 class SkippedRecords(NamedTuple):
-    """The offsets [start, end) of stored records that a consumer has skipped."""
+    """The offsets [start, end) of records that a consumer has skipped. `reason` is the reason in `core.lab.accounts.missed_records`; a
+    consumer without a group, a process, or a service has the reason `deleted` or `passed`."""
 
     consumer: str
     tp: TopicPartition
     start: int
     end: int
+    reason: str
 
 
 class AccountComparison(NamedTuple):
@@ -171,14 +180,15 @@ class AuditReport:
 
 @attrs.frozen
 class _Reader:
-    """A consumer, process, or group. `unread` contains the stored records of the topic that it has not read, and `skipped` contains those
-    of the unread records that it has skipped.
+    """A consumer, process, or group. `unread` contains the records of the topic that it has not read; `skipped` and `left_out` contain those
+    of the unread records that it has skipped or left out.
     """
 
     name: str
     topic: str
     unread: RecordSets
     skipped: RecordSets
+    left_out: RecordSets
 
 
 def audit_report(audit: MessageAudit) -> AuditReport:
@@ -220,11 +230,46 @@ class _Reporting:
         for worker in {each.does.source: each for each in cluster.clients.values() if isinstance(each, DelayWorker)}.values():
             found += self._service_readers(worker)
         for group, partitions in cluster.account.consumption.groups.items():
-            bounds = {tp: max((offset for offset, _ in part.bounds), default=-1) for tp, part in partitions.items()}
-            in_hand = cluster.account.polled_by_members(group)
-            for topic in sorted({tp.topic for tp in partitions}):
-                found.append(self._reader(group_tier(group), topic, True, bounds, in_hand))
+            missed = cluster.account.missed(group)
+            found += [self._group_reader(group_tier(group), topic, missed) for topic in sorted({tp.topic for tp in partitions})]
         return found
+
+    def _group_reader(self, name: str, topic: str, missed: tuple[Missed, ...]) -> _Reader:
+        """Return the unread records of a group in a topic. `missed` contains the records that the group never gets."""
+        read = self.audit.tiers.get(name, Tier()).records
+        unread: RecordSets = {}
+        skipped: RecordSets = {}
+        left_out: RecordSets = {}
+        for tp in self.logs.offsets:
+            if tp.topic != topic:
+                continue
+            for found in self.logs.of_partition(tp):
+                for left in _left(found, read, self.logs.aborted):
+                    add(unread, left.producer, left.start, left.end)
+            for each in sorted((each for each in missed if each.tp == tp), key=lambda each: each.start):
+                records = minus(self._records_at(tp, each.epoch, each.start, each.end), read, self.logs.aborted)
+                of = left_out if each.reason == LATEST else skipped
+                for producer, counters in records.items():
+                    for start, end in counters:
+                        add(unread, producer, start, end)
+                        add(of, producer, start, end)
+                if records and of is skipped:
+                    self._skip(name, tp, each.start, each.end, each.reason)
+        return _Reader(name, topic, unread, skipped, left_out)
+
+    def _records_at(self, tp: TopicPartition, epoch: int, start: int, end: int) -> RecordSets:
+        """Return the records at some offsets of a leader epoch: the stored ones and the lost ones."""
+        terms = {term: offsets for term, offsets in self.logs.offsets.get(tp, {}).items() if term.epoch == epoch}
+        for term, offsets in self.audit.cluster.account.of(tp).lost.items():
+            if term.epoch == epoch:
+                terms[term] = terms.get(term, OffsetSet()).union(offsets)
+        records: RecordSets = {}
+        for term, offsets in terms.items():
+            for low, high in offsets.within(start, end):
+                for found in self.audit.produced.find(tp, FetchedRange(low, high, term, 0)):
+                    if isinstance(found, RecordRange):
+                        add(records, found.producer, found.start, found.end)
+        return records
 
     def _service_readers(self, worker: DelayWorker) -> list[_Reader]:
         """Return the tiers of one level of a delay service: a tier of the records that the service has forwarded and, if the service has a
@@ -240,7 +285,7 @@ class _Reporting:
         committed = self._committed(does.group)
         name = delayed_tier(does.service)
         found = [self._reader(name, does.source, bool(does.transactional_id), committed, hands, dead)]
-        return [*found, _Reader(dead_letter_tier(does.service), does.source, {}, {})] if does.dead_letters else found
+        return [*found, _Reader(dead_letter_tier(does.service), does.source, {}, {}, {})] if does.dead_letters else found
 
     def _committed(self, group: str) -> dict[TopicPartition, int]:
         """Return the committed offsets of a process."""
@@ -258,34 +303,42 @@ class _Reporting:
         in_hand: tuple[RecordsInHand, ...] = (),
         dead: RecordSets | None = None,
     ) -> _Reader:
-        """Compare a reader's records with the stored records of its topic. Unread records below the reader's positions count as skipped,
-        unless the reader has polled them and is still processing them. Records that the reader has sent to a dead-letter topic count as
-        read.
+        """Compare a reader's records with the stored records of its topic. Unread records below the reader's positions, or below the start of
+        the log, count as skipped, unless the reader began above them, or has polled them and is still processing them. Records that the
+        reader has sent to a dead-letter topic count as read.
         """
         read = self.audit.tiers.get(name, Tier()).records
         ignored = [self.logs.aborted if read_committed else {}, dead or {}]
         unread: RecordSets = {}
         skipped: RecordSets = {}
+        left_out: RecordSets = {}
+        account = self.audit.cluster.account
         for tp in self.logs.offsets:
             if tp.topic != topic:
                 continue
+            began, log = account.consumption.beginnings.get((name, tp), 0), account.of(tp).log
+            log_start = 0 if log is None else log.log_start
             for found in self.logs.of_partition(tp):
                 hands = [(each.start, each.end) for each in in_hand if (each.tp, each.epoch) == (tp, found.epoch)]
                 for each in _left(found, read, *ignored):
                     add(unread, each.producer, each.start, each.end)
                     end = each.offset + each.end - each.start
-                    passed = OffsetSet.of([(each.offset, min(end, positions.get(tp, -1)))]).minus(OffsetSet.of(hands))
-                    for low, high in passed:
-                        add(skipped, each.producer, each.start + low - each.offset, each.start + high - each.offset)
-                        self._skip(name, tp, low, high)
-        return _Reader(name, topic, unread, skipped)
+                    first = each.start - each.offset
+                    below = min(end, max(positions.get(tp, -1), log_start))
+                    add(left_out, each.producer, each.start, max(each.start, first + min(below, began)))
+                    for low, high in OffsetSet.of([(max(each.offset, began), below)]).minus(OffsetSet.of(hands)):
+                        add(skipped, each.producer, first + low, first + high)
+                        for start, stop, reason in ((low, min(high, log_start), DELETED), (max(low, log_start), high, PASSED)):
+                            if start < stop:
+                                self._skip(name, tp, start, stop, reason)
+        return _Reader(name, topic, unread, skipped, left_out)
 
-    def _skip(self, consumer: str, tp: TopicPartition, start: int, end: int) -> None:
+    def _skip(self, consumer: str, tp: TopicPartition, start: int, end: int, reason: str) -> None:
         last = self.skipped[-1] if self.skipped else None
-        if last is not None and (last.consumer, last.tp, last.end) == (consumer, tp, start):
+        if last is not None and (last.consumer, last.tp, last.end, last.reason) == (consumer, tp, start, reason):
             self.skipped[-1] = last._replace(end=end)
         else:
-            self.skipped.append(SkippedRecords(consumer, tp, start, end))
+            self.skipped.append(SkippedRecords(consumer, tp, start, end, reason))
 
     def _unsent_records(self) -> Counts:
         """Return the number of records in batches that were never sent."""
@@ -352,27 +405,28 @@ class _Reporting:
         _add_counts(passed[PRODUCED], self.unsent)
         passed[STORED] = self._counts(self.logs.stored)
         nothing: Counts = {}
-        behind: dict[tuple[str, str], tuple[Counts, Counts]] = {}
+        behind: dict[tuple[str, str], tuple[Counts, Counts, Counts]] = {}
         for reader in self.readers:
             passed[reader.name] = self._counts(audit.tiers.get(reader.name, Tier()).records)
-            behind[reader.name, reader.topic] = self._counts(reader.unread), self._counts(reader.skipped)
+            behind[reader.name, reader.topic] = self._counts(reader.unread), self._counts(reader.skipped), self._counts(reader.left_out)
         rows: list[TierRow] = []
         for topic, keys in self._keys().items():
             tiers = [*names, *(reader.name for reader in self.readers if reader.topic == topic)]
             for name in tiers:
                 tier = audit.tiers.get(name, Tier())
                 repeated = self.logs.copies if name == STORED else tier.repeated
-                unread, skipped = behind.get((name, topic), (nothing, nothing))
+                unread, skipped, left_out = behind.get((name, topic), (nothing, nothing, nothing))
                 parts = [
                     TierRow(
                         topic, key.start, name, passed[name].get(key, 0), repeated.get(key, 0), unread.get(key, 0),
-                        unread.get(key, 0) - skipped.get(key, 0), skipped.get(key, 0), tier.late.get(key, 0),
+                        unread.get(key, 0) - skipped.get(key, 0) - left_out.get(key, 0), skipped.get(key, 0), left_out.get(key, 0),
+                        tier.late.get(key, 0),
                         tier.latencies.get(key, Latencies()).summary(),
                     )
                     for key in keys
                 ]  # fmt: skip
                 whole = Latencies.of(tier.latencies[key] for key in keys if key in tier.latencies)
-                sums = [sum(column) for column in list(zip(*parts, strict=True))[3:9]]
+                sums = [sum(column) for column in list(zip(*parts, strict=True))[3:10]]
                 rows += [*parts, TierRow._make((topic, TOTAL, name, *sums, whole.summary()))]
         return sorted(rows, key=lambda row: (row.topic, row.start is TOTAL, row.start or 0))
 

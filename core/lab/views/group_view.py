@@ -62,7 +62,9 @@ class ConsumptionView(ReprMixin):
         processed: the number of records that were processed at least once.
         again: the number of records that were processed more than once.
         repeats: the number of times that an already processed record was processed again.
-        skipped: the number of records that were skipped.
+        skipped: the number of records that the group never gets, for one of the following four reasons.
+        committed, reset, deleted, truncated: the number of skipped records, by reason (`core.lab.accounts.missed_records`).
+        left_out: the number of records below the position at which the group began, according to auto.offset.reset; they are not skipped.
     """
 
     group: str
@@ -71,6 +73,11 @@ class ConsumptionView(ReprMixin):
     again: int
     repeats: int
     skipped: int
+    committed: int = 0
+    reset: int = 0
+    deleted: int = 0
+    truncated: int = 0
+    left_out: int = 0
 
 
 @attrs.frozen(repr=False)

@@ -83,11 +83,8 @@ def member_view(cluster: ClusterNodes, member: GroupMember) -> MemberView:
 def consumption_views(cluster: ClusterNodes) -> tuple[ConsumptionView, ...]:
     """Return the progress of each group with members, by partition."""
     account = cluster.account
-    if not account.consumption.groups:
-        return ()
-    logs = account.leader_logs()
     return tuple(
         ConsumptionView(group, tp, *counts)
         for group in account.consumption.groups
-        for tp, counts in account.consumption.counts(group, logs, cluster.polled_by_members(group)).items()
+        for tp, counts in account.consumption_counts(group).items()
     )

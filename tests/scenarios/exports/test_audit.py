@@ -85,3 +85,64 @@ def test_delayed_records_that_a_level_lost_are_missing_from_the_tier_of_the_serv
     assert (tiers["delay_topic_30s", "acked"], tiers["delay_topic_30s", "delayed by delay"]) == (10, 0)
     assert (tiers["delay_topic_20s", "acked"], tiers["delay_topic_20s", "delayed by safe"]) == (10, 10)
     assert [(each["producer"], each["start"], each["end"]) for each in data["lost"]] == [("delayed-30s", 0, 10)]
+
+
+OVERRUN: Final = """
+scenario: overrun
+cluster:
+  brokers: 1
+  topics: {orders: {partitions: 1, replication-factor: 1, config: {retention.bytes: 50000, segment.bytes: 10000}}}
+  settings: {offsets.topic.num.partitions: 1, offsets.topic.replication.factor: 1, log.retention.check.interval.ms: 5000}
+timeline:
+  - produce: {topic: orders, records: 20, bytes: 1000, producer: app}
+  - consume: {topic: orders, consumer: reader, reset: earliest}
+  - join-group: {topics: [orders], consumer: c, group: g, reset: RESET, commit: after}
+  - wait: 10s
+  - kill-consumer: c
+  - stop-consume: reader
+  - load: {topic: orders, rate: 100, bytes: 1000, producer: app}
+  - wait: 2s
+    stop-load: app
+  - wait: 28s
+    join-group: {topics: [orders], consumer: c, group: g, reset: RESET, commit: after}
+  - consume: {topic: orders, consumer: late, reset: latest}
+  - wait: 60s
+  - produce: {topic: orders, records: 5, bytes: 1000, producer: app}
+  - wait: 5s
+expect:
+  - skipped-deleted(g) == 150
+"""
+
+
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+def test_records_that_retention_deleted_before_a_group_read_them(reset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The audit names the records, with the reason, and fails. A consumer that begins at the end leaves records out, which is no failure."""
+    path = log_of(OVERRUN.replace("RESET", reset), tmp_path)
+    capsys.readouterr()
+    assert main(["audit", path, "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    rows = {row["tier"]: row for row in data["tiers"] if row["start"] is None}
+    skips = {(each["consumer"], each["reason"]): (each["start"], each["end"]) for each in data["skipped"]}
+    end, start = rows["late"]["left_out"], skips["group g", "deleted"][1]
+    assert (rows["late"]["skipped"], rows["late"]["records"]) == (0, 5)
+    expected = {("reader", "deleted"): (20, skips["reader", "deleted"][1]), ("group g", "deleted"): (20, start)}
+    if reset == "latest":
+        expected["group g", "reset"] = (start, end)
+    assert skips == expected
+    skipped = (start if reset == "earliest" else end) - 20
+    assert rows["group g"]["left_out"] == (0 if reset == "earliest" else 20)
+    assert (rows["group g"]["skipped"], rows["group g"]["pending"]) == (skipped, 0)
+    assert rows["group g"]["unread"] == skipped + rows["group g"]["left_out"]
+    assert main(["audit", path]) == 1
+    assert f"skipped: offsets 20–{start - 1} of orders-0, by group g: deleted before they were read" in capsys.readouterr().out
+
+
+def test_a_consumer_that_begins_at_the_end_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = LATE.replace("reset: earliest", "reset: latest").replace(
+        "  - wait: 130s\n", "  - join-group: {topics: [orders], consumer: c, group: g, reset: latest, commit: after}\n  - wait: 130s\n"
+    )
+    path = log_of(text, tmp_path)
+    capsys.readouterr()
+    assert main(["audit", path, "--json"]) == 0
+    rows = {row["tier"]: row for row in json.loads(capsys.readouterr().out)["tiers"] if row["start"] is None}
+    assert (rows["group g"]["left_out"], rows["group g"]["skipped"]) == (99, 0)

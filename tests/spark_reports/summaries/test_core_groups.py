@@ -179,7 +179,7 @@ def test_deliveries_of_consumers(sessions: Sessions) -> None:
         account = cluster.account
         logs = account.leader_logs()
         for group in account.consumption.groups:
-            counts = account.consumption.counts(group, logs, account.polled_by_members(group))
+            counts = account.consumption_counts(group)
             rows = {
                 TopicPartition(row["topic"], row["partition"]): row
                 for row in rows_of(sessions, "deliveries", name)

@@ -118,13 +118,14 @@ class LogManager:
         for tp, log in list(disk.logs.items()):
             if log.leo == log.first_offset:
                 continue
-            old = log.log_start
+            old, before = log.log_start, log.readable_runs()
             for deleted in delete_old_segments(log, now):
                 journal.emit(
                     events.SegmentsDeleted.kind,
                     broker.id, tp.topic, tp.partition, deleted.start, deleted.end, deleted.segments, deleted.rule,
                 )  # fmt: skip
             if log.log_start != old:
+                broker.account.log_start_moved(tp, log, before, old, journal.seq)
                 partition = self._partitions.get(tp)
                 if partition is None:
                     broker.log_start_moved(tp)

@@ -201,7 +201,7 @@ def delete_records(partition: Partition, offset: int) -> None:
     """Delete the records below `offset`, or below the high watermark if `offset` is -1 (DeleteRecords, `Partition#deleteRecordsOnLeader`)."""
     log, tp, journal, me = partition.log, partition.tp, partition.broker.journal, partition.broker.id
     target = log.high_watermark if offset == -1 else offset
-    old = log.log_start
+    old, before = log.log_start, log.readable_runs()
     try:
         if target < 0:
             raise errors.KafkaError(errors.OFFSET_OUT_OF_RANGE, f"The offset {target} for partition {tp} is not valid")
@@ -210,5 +210,6 @@ def delete_records(partition: Partition, offset: int) -> None:
         journal.emit(events.DeleteRecordsRefused.kind, me, tp.topic, tp.partition, target, log.high_watermark, refusal.code)
         return
     if moved:
-        journal.emit(events.LogStartMoved.kind, me, tp.topic, tp.partition, old, log.log_start, "delete-records")
+        event = journal.emit(events.LogStartMoved.kind, me, tp.topic, tp.partition, old, log.log_start, "delete-records")
+        partition.broker.account.log_start_moved(tp, log, before, old, event)
         partition.log_start_moved()

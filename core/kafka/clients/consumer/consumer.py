@@ -343,6 +343,7 @@ class Consumer(Client):
             self.positions[number] = response.found
         else:
             self.positions[number] = response.earliest if earliest else response.latest
+        self.account.reading_began(self.name, response.tp, self.positions[number])
         if error != errors.NONE:
             self.journal.emit(events.ConsumerReset.kind, self.name, self.topic, number, old, self.positions[number], error, self.reset)
         self._position_found(number)

@@ -99,7 +99,7 @@ def test_the_others_take_over(story: Run) -> None:
 
 def test_every_record_is_processed_and_the_batch_of_the_dead_member_twice_at_most(story: Run) -> None:
     account = story.cluster.account
-    counts = account.consumption.counts("g", account.leader_logs())
+    counts = account.consumption_counts("g")
     ends = {tp: log.high_watermark for tp, log in account.leader_logs().items() if tp.topic == "orders"}
     assert {tp: part.processed for tp, part in counts.items()} == ends
     assert all(not part.skipped for part in counts.values())
@@ -228,7 +228,7 @@ def test_members_survive_the_death_of_their_coordinator() -> None:
     assert len(run.events(events.CoordinatorLost)) == 2
     assert len(run.events(events.CoordinatorFound)) == 4
     account = run.cluster.account
-    assert all(not part.skipped for part in account.consumption.counts("g", account.leader_logs()).values())
+    assert all(not part.skipped for part in account.consumption_counts("g").values())
 
 
 @pytest.mark.parametrize("release", ["0.9", "0.10.2", "1.1", "2.4", "3.3", "4.3"])
