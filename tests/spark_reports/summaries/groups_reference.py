@@ -215,7 +215,12 @@ def groups(events: list[Line], end: int) -> Rows:
 
 
 def deliveries(events: list[Line], end: int) -> Rows:
-    rows: Rows = defaultdict(lambda: {"processed": None, "once": None, "repeats": None, "twice": 0, "half": 0, "never": 0})
+    reasons = ("committed", "reset", "deleted", "truncated")
+    rows: Rows = defaultdict(
+        lambda: (
+            {"processed": None, "once": None, "repeats": None, "twice": 0, "half": 0, "never": 0, "left_out": None} | dict.fromkeys(reasons)
+        )
+    )
     harmed: dict[Any, list[Interval]] = defaultdict(list)
     columns = {
         "processed-again": "twice",
@@ -223,8 +228,9 @@ def deliveries(events: list[Line], end: int) -> Rows:
         "half-visible": "half",
         "never-processed": "never",
         "records-skipped": "never",
+        "records-left-out": "left_out",
     }
-    consumers = ("records-processed", "processed-again", "records-skipped")
+    consumers = ("records-processed", "processed-again", "records-skipped", "records-left-out")
     for event in events:
         kind, span = event["kind"], event.get("to_offset", 0) - event.get("from_offset", 0)
         if kind not in (*columns, "records-processed"):
@@ -232,28 +238,26 @@ def deliveries(events: list[Line], end: int) -> Rows:
         does = "consume" if kind in consumers else "forward"
         row = rows[event["group"], does, event["topic"], event["partition"]]
         if does == "consume" and row["processed"] is None:
-            row.update(processed=0, once=0, repeats=0)
+            row.update(dict.fromkeys(("processed", "once", "repeats", "left_out", *reasons), 0))
         if kind == "records-processed":
             row["processed"] += span
-            for (key, what, epoch), several in list(harmed.items()):
+            for (key, what, epoch, reason), several in list(harmed.items()):
                 if what == "records-skipped" and key == (event["group"], does, event["topic"], event["partition"]):
-                    harmed[key, "processed-later", epoch] += [
+                    harmed[key, "processed-later", epoch, reason] += [
                         (max(low, event["from_offset"]), min(high, event["to_offset"]))
                         for low, high in several
                         if low < event["to_offset"] and high > event["from_offset"]
                     ]
         else:
-            harmed[(event["group"], does, event["topic"], event["partition"]), kind, event.get("epoch", -1)].append(
-                (event["from_offset"], event["to_offset"])
-            )
+            key = event["group"], does, event["topic"], event["partition"]
+            harmed[key, kind, event.get("epoch", -1), event.get("reason", "")].append((event["from_offset"], event["to_offset"]))
             if kind == "processed-again":
                 row["processed"] -= span
                 row["repeats"] += span
-    for (key, kind, _), several in harmed.items():
-        if kind == "processed-later":
-            rows[key]["never"] -= covered(several)
-        else:
-            rows[key][columns[kind]] += covered(several)
+    for (key, kind, _, reason), several in harmed.items():
+        sign, of = (-1, "never") if kind == "processed-later" else (1, columns[kind])
+        for name in (of, *(each for each in reasons if each == reason and of == "never")):
+            rows[key][name] += sign * covered(several)
     for row in rows.values():
         if row["processed"] is not None:
             row["once"] = row["processed"] - row["twice"]

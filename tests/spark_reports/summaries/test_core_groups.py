@@ -177,7 +177,6 @@ def test_deliveries_of_consumers(sessions: Sessions) -> None:
     for name in ("groups", "j3-crash-order"):
         cluster, _ = sessions[0][name]
         account = cluster.account
-        logs = account.leader_logs()
         for group in account.consumption.groups:
             counts = account.consumption_counts(group)
             rows = {
@@ -185,7 +184,8 @@ def test_deliveries_of_consumers(sessions: Sessions) -> None:
                 for row in rows_of(sessions, "deliveries", name)
                 if row["group"] == group
             }
-            assert {tp: (row["processed"], row["twice"], row["repeats"], row["never"]) for tp, row in rows.items()} == {
+            columns = ("processed", "twice", "repeats", "never", "committed", "reset", "deleted", "truncated", "left_out")
+            assert {tp: tuple(row[column] for column in columns) for tp, row in rows.items()} == {
                 tp: tuple(found) for tp, found in counts.items() if any(found)
             }, (name, group)
             assert all(row["once"] + row["twice"] == row["processed"] for row in rows.values())
