@@ -19,17 +19,42 @@ _TIMES: Final = ("decided", "complete")
 def transactions_of(inputs: SummaryInputs) -> DataFrame:
     """Return a row for each transaction that its coordinator knew: `session, transactional_id, outcome, decided_us, complete_us`.
 
-    A transaction ends when the coordinator decides to commit or abort it (PrepareCommit or PrepareAbort). Later events, except for the
-    completion of this transaction, belong to the next transaction of the same ID.
+    A transaction starts when its coordinator adds the first partitions to it (Ongoing after another state), and ends when the coordinator
+    decides to commit or abort it (PrepareCommit or PrepareAbort). It ends without a decision if the next transaction of the same ID starts,
+    because a new coordinator does not know it. The producer that has the producer ID and epoch of the start began the transaction; another
+    producer can begin one in vain.
     """
     events = inputs.events_of(("transaction-begun", "transaction-state"))
     state = F.when(F.col("kind") == "transaction-state", F.col("transaction_state"))
     order = Window.partitionBy(*_ID).orderBy("seq")
+    until_now = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     decides = state.isin("PrepareCommit", "PrepareAbort")
-    numbered = events.select(*_ID, "seq", "t", "kind", state.alias("state"), decides.alias("decides")).withColumn(
-        "number",
-        F.count(F.when(F.col("decides"), 1)).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-        - F.when(F.col("decides") | F.col("state").isin("CompleteCommit", "CompleteAbort"), 1).otherwise(0),
+    starts = ((state == "Ongoing") | decides) & (F.col("former_state") != "Ongoing")
+    epoch = F.struct("producer_id", "producer_epoch")
+    numbered = (
+        events.select(*_ID, "seq", "t", "kind", epoch.alias("epoch"), state.alias("state"), decides.alias("decides"), starts.alias("starts"))
+        .withColumn(
+            "number",
+            F.count(F.when(F.col("starts"), 1)).over(until_now)
+            + F.count(F.when(F.col("decides"), 1)).over(until_now)
+            - F.when(F.col("decides"), 1).otherwise(0),
+        )
+        .withColumns(
+            {
+                "last_decided": F.last(F.when(F.col("decides"), F.col("number")), ignorenulls=True).over(until_now),
+                # The order is descending, because in ascending order Spark rescans all following rows for each row.
+                "next_start": F.last(F.when(F.col("starts"), F.struct("number", "epoch")), ignorenulls=True).over(
+                    Window.partitionBy(*_ID).orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+                ),
+            }
+        )
+        .withColumn(
+            "number",
+            F.when(F.col("state").isin("CompleteCommit", "CompleteAbort"), F.col("last_decided"))
+            .when(F.col("kind") == "transaction-begun", F.when(F.col("next_start.epoch") == F.col("epoch"), F.col("next_start.number")))
+            .otherwise(F.col("number")),
+        )
+        .where(F.col("number").isNotNull())
     )
 
     def time_of(condition: Column, pick: str) -> Column:
@@ -77,12 +102,12 @@ TRANSACTIONS: Final = Summary(
     title="Transactions by transactional ID and outcome",
     notes=(
         "`outcome` is the decision of the coordinator: committed or aborted. `outcome` is open if the coordinator has not decided by the "
-        "end of the log. Columns that end in `_decided_us` contain the time from the moment when the producer begins a "
+        "end of the log, or by the start of the next transaction of the same ID. Columns that end in `_decided_us` contain the time from the moment when the producer begins a "
         "transaction until the decision is in `__transaction_state`. Columns that end in `_decided_us` do not cover decisions without a start in the log, for example an abort when no transaction was open. Columns that end in `_complete_us` contain the time from the decision until all markers are written. `incomplete` counts the decided "
         "transactions that lack a marker at the end. Percentiles use the nearest-rank method."
     ),
     kinds=("transaction-begun", "transaction-state"),
-    columns=("transactional_id", "transaction_state"),
+    columns=("transactional_id", "transaction_state", "former_state", "producer_id", "producer_epoch"),
     schema=table_schema(
         names=("session", "transactional_id", "outcome"),
         numbers=(

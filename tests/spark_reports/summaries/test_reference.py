@@ -155,6 +155,8 @@ def transactional_session(random: Random) -> Session:
         "producer_id": [0, 1],
         "transactional_id": ["tx", "ty"],
         "transaction_state": ["Ongoing", "PrepareCommit", "CompleteCommit", "PrepareAbort", "Dead"],
+        "former_state": ["Ongoing", "Ongoing", "Empty"],
+        "producer_epoch": [0, 0, 1],
         "partitions_named": ["", "a-0"],
         "from_offset": range(7),
         "first_offset": range(-1, 7),

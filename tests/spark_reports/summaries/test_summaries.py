@@ -39,12 +39,15 @@ def span(t: int, kind: str, start: int, end: int, where: dict[str, Any] = A, **c
     return event(t, kind, **where, from_offset=start, to_offset=end, **columns)
 
 
-def begun(t: int) -> dict[str, Any]:
-    return event(t, "transaction-begun", producer="app", transactional_id="tx", producer_id=7)
+def begun(t: int, epoch: int = 0) -> dict[str, Any]:
+    return event(t, "transaction-begun", producer="app", transactional_id="tx", producer_id=7, producer_epoch=epoch)
 
 
-def state(t: int, new: str, named: str = "") -> dict[str, Any]:
-    return event(t, "transaction-state", transactional_id="tx", producer_id=7, transaction_state=new, partitions_named=named)
+def state(t: int, new: str, named: str = "", epoch: int = 0) -> dict[str, Any]:
+    return event(
+        t, "transaction-state", transactional_id="tx", producer_id=7, producer_epoch=epoch,
+        former_state="Ongoing" if new in ("PrepareCommit", "PrepareAbort") else "Empty", transaction_state=new, partitions_named=named,
+    )  # fmt: skip
 
 
 def committed(t: int, high_watermark: int) -> dict[str, Any]:
@@ -398,6 +401,20 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         ],
         10_000,
     ),
+    # A new coordinator does not know the first transaction; the successor of its producer begins again, and the old producer in vain.
+    "begun-again": (
+        [
+            begun(1_000),
+            state(1_500, "Ongoing", "a-0"),
+            begun(4_000, epoch=1),
+            begun(4_200),
+            state(5_000, "Ongoing", "a-0", epoch=1),
+            begun(5_500),
+            state(6_000, "PrepareCommit", "a-0", epoch=1),
+            state(6_300, "CompleteCommit", epoch=1),
+        ],
+        9_000,
+    ),
     # The group commits 5 twice; its offset expires twice, the second time without having been committed again.
     "commits": (
         [
@@ -660,6 +677,14 @@ def test_transactions(tables: dict[str, Table]) -> None:
     # id, decided, aborted, per million, timed out
     assert of(tables["aborted_transactions"], "transactions") == [("tx", 2, 1, 500_000, 1)]
     assert of(tables["aborted_transactions"], "lost-marker") == [("tx", 1, 1, 1_000_000, 0)]
+
+
+def test_a_transaction_that_its_successor_begins_again_keeps_its_row(tables: dict[str, Table]) -> None:
+    # transactional ID, outcome, transactions, incomplete, p50, p95, p99, and most until decided, p50, p95, p99, and most until complete
+    assert of(tables["transactions"], "begun-again") == [
+        ("tx", "committed", 1, 0, *[2_000] * 4, *[300] * 4),
+        ("tx", "open", 1, 0, *[None] * 8),
+    ]
 
 
 def test_stable_offsets(tables: dict[str, Table]) -> None:

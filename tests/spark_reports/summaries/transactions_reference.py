@@ -16,20 +16,28 @@ def nearest_rank(ordered: list[int], percent: int) -> int:
 
 
 def transactions(events: list[Line], end: int) -> Rows:
-    every: dict[str, list[Line]] = defaultdict(lambda: [{}])
+    every: dict[str, list[Line]] = defaultdict(list)
+    begun: dict[str, list[Line]] = defaultdict(list)  # since the last start
     for event in events:
         if event["kind"] == "transaction-begun":
-            every[event["transactional_id"]][-1]["begun"] = event["t"]
+            begun[event["transactional_id"]].append(event)
         if event["kind"] != "transaction-state":
             continue
         several, state = every[event["transactional_id"]], event["transaction_state"]
+        if state in ("Ongoing", *DECISIONS):
+            if event["former_state"] != "Ongoing" or not several or "decided" in several[-1]:
+                several.append({})
+            if event["former_state"] != "Ongoing":
+                for each in begun.pop(event["transactional_id"], []):
+                    if all(each[name] == event[name] for name in ("producer_id", "producer_epoch")):
+                        several[-1]["begun"] = each["t"]
         if state == "Ongoing":
             several[-1]["ongoing"] = True
         elif state in DECISIONS:
             several[-1] |= {"outcome": DECISIONS[state], "decided": event["t"]}
-            several.append({})
-        elif state in ("CompleteCommit", "CompleteAbort") and len(several) > 1:
-            several[-2].setdefault("completed", event["t"])
+        elif state in ("CompleteCommit", "CompleteAbort"):
+            for one in [one for one in several if "decided" in one][-1:]:
+                one.setdefault("completed", event["t"])
     found: dict[Any, list[Line]] = defaultdict(list)
     for name, several in every.items():
         for one in several:
