@@ -13,6 +13,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from core.sim.units import US_PER_MS
 from spark_reports.summaries.inputs import SummaryInputs
 from spark_reports.summaries.intermediate.partition_states import STATES_FROM, offline, under_min
 from spark_reports.summaries.intermediate.stall_intervals import STALL_COLUMNS, STALL_KINDS
@@ -20,6 +21,14 @@ from spark_reports.summaries.intermediate.windows import number_windows
 from spark_reports.summaries.summary import Summary, table_schema
 
 _PARTITION: Final = ("session", "topic", "partition")
+
+RESOLUTION_US: Final = 2 * US_PER_MS
+"""Windows without reads or writes that last at most this long are left out. Brokers learn of a new leader or of a new topic from metadata,
+which takes about this long even if nothing is wrong.
+"""
+
+START_US: Final = 200 * US_PER_MS
+"""Windows without reads or writes that end before this time are left out, because the cluster is still starting."""
 
 
 def _marks(condition: Column, reason: Column | str, what: tuple[str, ...]) -> Column:
@@ -50,6 +59,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         .groupBy(*_PARTITION, "what", "window")
         .agg(F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"), F.collect_set("why").alias("reasons"))
         .withColumn("why", F.array_join(F.array_sort("reasons"), ", "))
+        .where((F.col("to_us") - F.col("from_us") > RESOLUTION_US) & (F.col("to_us") > START_US))
         .drop("window", "reasons")
     )
     stalls = inputs.stalled.withColumn("what", F.lit("stalled"))
@@ -68,7 +78,8 @@ UNAVAILABILITY: Final = Summary(
         "one of three reasons. If an ISR member is down, paused, or cut off from the leader, no record can be committed; this stall counts "
         "even if no producer writes. If the high watermark stays below the log end for more than 1 s, the stall begins when the high "
         "watermark stops advancing. A stall also occurs if a write waits for the leader's slow disk for more than 1 s; logs from earlier "
-        "isrlab versions do not contain stalls with this reason. This "
+        "isrlab versions do not contain stalls with this reason. Windows without reads or writes that last at most 2 ms, or that end in the "
+        "first 200 ms of the session, are left out, because new metadata needs as long to reach the brokers. This "
         "table does not cover full request "
         "queues, or the failure of one of "
         "several log directories."

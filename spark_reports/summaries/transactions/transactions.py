@@ -32,7 +32,9 @@ def transactions_of(inputs: SummaryInputs) -> DataFrame:
     starts = ((state == "Ongoing") | decides) & (F.col("former_state") != "Ongoing")
     epoch = F.struct("producer_id", "producer_epoch")
     numbered = (
-        events.select(*_ID, "seq", "t", "kind", epoch.alias("epoch"), state.alias("state"), decides.alias("decides"), starts.alias("starts"))
+        events.select(
+            *_ID, "seq", "t", "kind", epoch.alias("epoch"), state.alias("state"), decides.alias("decides"), starts.alias("starts")
+        )
         .withColumn(
             "number",
             F.count(F.when(F.col("starts"), 1)).over(until_now)

@@ -527,6 +527,8 @@ def unavailability(events: list[Line], end: int) -> Rows:
             else:
                 windows.append((begin, finish, {why}))
         for begin, finish, reasons in windows:
+            if finish - begin <= 2_000 or finish <= 200_000:
+                continue  # new metadata reaches the brokers only after this time
             rows[*where, begin] = {"to_us": finish, "lasts_us": finish - begin, "why": ", ".join(sorted(reasons))}
     for partition, several in stalls(events, end).items():
         for begin, finish, why in several:

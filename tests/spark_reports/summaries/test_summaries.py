@@ -227,16 +227,16 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
             changed(0, 2, [2, 3, 1], **B),
             leads(0, 1),
             leads(0, 2, **B),
-            event(1_000, "broker-stopped", broker=1, how="killed"),
-            changed(2_000, -1, [1]),
-            changed(3_000, 2, [2]),
-            leads(3_000, 2),
-            changed(5_000, 2, [2, 3]),
-            event(6_000, "broker-paused", broker=2),
-            event(6_500, "broker-resumed", broker=2),
-            event(9_000, "broker-stopped", broker=2, how="killed"),
+            event(1_000_000, "broker-stopped", broker=1, how="killed"),
+            changed(2_000_000, -1, [1]),
+            changed(3_000_000, 2, [2]),
+            leads(3_000_000, 2),
+            changed(5_000_000, 2, [2, 3]),
+            event(6_000_000, "broker-paused", broker=2),
+            event(6_500_000, "broker-resumed", broker=2),
+            event(9_000_000, "broker-stopped", broker=2, how="killed"),
         ],
-        10_000,
+        10_000_000,
     ),
     "lag": (
         [
@@ -391,15 +391,15 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         [
             changed(0, 1, [1, 2, 3]),
             leads(0, 1),
-            event(500, "setting-changed", name="min.insync.replicas", subject="a", old="2", new="3"),
-            changed(1_000, 1, [1, 3]),
-            event(2_000, "topic-deleted", topic="a", partitions=1),
-            event(3_000, "setting-changed", name="min.insync.replicas", subject="", old="2", new="2"),
-            changed(6_000, 2, [2, 1, 3]),
-            leads(6_000, 2),
-            changed(7_000, 2, [2, 3]),
+            event(500_000, "setting-changed", name="min.insync.replicas", subject="a", old="2", new="3"),
+            changed(1_000_000, 1, [1, 3]),
+            event(2_000_000, "topic-deleted", topic="a", partitions=1),
+            event(3_000_000, "setting-changed", name="min.insync.replicas", subject="", old="2", new="2"),
+            changed(6_000_000, 2, [2, 1, 3]),
+            leads(6_000_000, 2),
+            changed(7_000_000, 2, [2, 3]),
         ],
-        10_000,
+        10_000_000,
     ),
     # A new coordinator does not know the first transaction; the successor of its producer begins again, and the old producer in vain.
     "begun-again": (
@@ -414,6 +414,18 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
             state(6_300, "CompleteCommit", epoch=1),
         ],
         9_000,
+    ),
+    # A new cluster needs 150 ms until its leaders lead, and a broker 2 ms until it has learned that it leads; 3 ms are more.
+    "resolution": (
+        [
+            changed(0, 1, [1, 2]),
+            leads(150_000, 1),
+            changed(1_000_000, 2, [1, 2]),
+            leads(1_002_000, 2),
+            changed(2_000_000, 1, [1, 2]),
+            leads(2_003_000, 1),
+        ],
+        3_000_000,
     ),
     # The group commits 5 twice; its offset expires twice, the second time without having been committed again.
     "commits": (
@@ -430,6 +442,7 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         1_000,
     ),
     # Records 5 and 6 reach the destination after record 7, and 7 reaches it again.
+            event(1_001_000, "became-follower", **A, broker=1, leader=2),
     "delays": (
         [
             event(0, "service-started", worker="w", delay_us=500),
@@ -537,21 +550,21 @@ def test_a_slow_disk_of_the_leader_and_a_leader_that_does_not_lead_yet(tables: d
 
 def test_leadership(tables: dict[str, Table]) -> None:
     # broker, partitions, led, share in percent, led as preferred, taken over. Led in all: 9,000 of a-0, 10,000 of b-3.
-    assert of(tables["leadership"], "windows") == [(1, 1, 2_000, 10, 2_000, 0), (2, 2, 17_000, 89, 0, 1)]
+    assert of(tables["leadership"], "windows") == [(1, 1, 2_000_000, 10, 2_000_000, 0), (2, 2, 17_000_000, 89, 0, 1)]
 
 
 def test_the_states_of_a_partition_end_with_its_topic(tables: dict[str, Table]) -> None:
     # broker, partitions, led, share, preferred, taken over
-    assert of(tables["leadership"], "deleted") == [(1, 1, 2_000, 33, 2_000, 0), (2, 1, 4_000, 66, 0, 0)]
+    assert of(tables["leadership"], "deleted") == [(1, 1, 2_000_000, 33, 2_000_000, 0), (2, 1, 4_000_000, 66, 0, 0)]
     # topic, partition, observed, under-replicated, times, stalled, times, offline, times
-    assert of(tables["availability"], "deleted") == [("a", 0, 6_000, 4_000, 2, 0, 0, 0, 0)]
+    assert of(tables["availability"], "deleted") == [("a", 0, 6_000_000, 4_000_000, 2, 0, 0, 0, 0)]
     # min ISR, smallest ISR, at min, times, under min, times: 3 applied to the deleted topic only
-    assert of(tables["min_isr"], "deleted") == [("a", 0, 2, 2, 3_000, 1, 1_000, 1)]
+    assert of(tables["min_isr"], "deleted") == [("a", 0, 2, 2, 3_000_000, 1, 1_000_000, 1)]
     assert [(row["from_us"], row["to_us"]) for row in tables["timeline"] if row["session"] == "deleted"] == [
-        (0, 500), (500, 1_000), (1_000, 2_000), (6_000, 7_000), (7_000, 10_000),
+        (0, 500_000), (500_000, 1_000_000), (1_000_000, 2_000_000), (6_000_000, 7_000_000), (7_000_000, 10_000_000),
     ]  # fmt: skip
     assert [(row["what"], row["from_us"], row["to_us"]) for row in tables["unavailability"] if row["session"] == "deleted"] == [
-        ("writes", 1_000, 2_000)
+        ("writes", 1_000_000, 2_000_000)
     ]
     # broker, shrinks, expands, dropped, readmitted, left, entered: the new topic begins with all three
     assert of(tables["isr_churn"], "deleted") == [(1, 0, 0, 0, 0, 1, 0), (2, 0, 0, 0, 0, 1, 0)]
@@ -593,19 +606,26 @@ def test_produce_errors(tables: dict[str, Table]) -> None:
 
 
 def test_unavailability(tables: dict[str, Table]) -> None:
-    # From the leader's death at 1,000, which the controller notices at 2,000, to the election at 3,000, whose ISR is too small to write to.
+    # From the leader's death at 1 s, which the controller notices at 2 s, to the election at 3 s, whose ISR is too small to write to.
     rows = [tuple(row.values()) for row in tables["unavailability"] if row["session"] == "windows"]
-    both = [(6_000, 6_500, 500, "leader paused"), (9_000, 10_000, 1_000, "leader down")]
+    both = [(6_000_000, 6_500_000, 500_000, "leader paused"), (9_000_000, 10_000_000, 1_000_000, "leader down")]
     assert [(topic, what, start, end, lasts, why) for _, topic, _, what, why, start, end, lasts in rows] == [
-        ("a", "reads", 1_000, 3_000, 2_000, "leader down, no leader"),
+        ("a", "reads", 1_000_000, 3_000_000, 2_000_000, "leader down, no leader"),
         *(("a", "reads", *window) for window in both),
-        ("a", "writes", 1_000, 5_000, 4_000, "ISR under min.insync.replicas, leader down, no leader"),
+        ("a", "writes", 1_000_000, 5_000_000, 4_000_000, "ISR under min.insync.replicas, leader down, no leader"),
         *(("a", "writes", *window) for window in both),
         *(("b", "reads", *window) for window in both),
         # Led by broker 2, and yet nothing is acknowledged: broker 1 is in the ISR and never comes back.
-        *(("b", "stalled", start, end, end - start, "b1 is down") for start, end in ((1_000, 6_000), (6_500, 9_000))),
+        *(("b", "stalled", start, end, end - start, "b1 is down") for start, end in ((1_000_000, 6_000_000), (6_500_000, 9_000_000))),
         *(("b", "writes", *window) for window in both),
     ]
+
+
+def test_what_only_the_delay_of_metadata_causes_is_left_out(tables: dict[str, Table]) -> None:
+    rows = [row for row in tables["unavailability"] if row["session"] == "resolution"]
+    assert [(row["what"], row["from_us"], row["lasts_us"]) for row in rows] == [("reads", 2_000_000, 3_000), ("writes", 2_000_000, 3_000)]
+    overview = next(row for row in tables["overview"] if row["session"] == "resolution")
+    assert (overview["no_reads_us"], overview["longest_no_writes_us"]) == (3_000, 3_000)
 
 
 def test_lag(tables: dict[str, Table]) -> None:
@@ -659,10 +679,10 @@ def test_idle(tables: dict[str, Table]) -> None:
 
 def test_timeline_and_curves(tables: dict[str, Table]) -> None:
     assert [row[5:8] + row[2:5] for row in of(tables["timeline"], "windows") if row[0] == "a"] == [
-        (0, 2_000, 2, "1,2,3", "in sync", 1),
-        (2_000, 3_000, 2, "1", "offline", -1),
-        (3_000, 5_000, 2, "2", "under min", 2),
-        (5_000, 10_000, 2, "2,3", "at min", 2),
+        (0, 2_000_000, 2, "1,2,3", "in sync", 1),
+        (2_000_000, 3_000_000, 2, "1", "offline", -1),
+        (3_000_000, 5_000_000, 2, "2", "under min", 2),
+        (5_000_000, 10_000_000, 2, "2,3", "at min", 2),
     ]
     # Of 120 pieces of 10 µs each is shorter than one µs: every time is a point, with the last value at that time.
     assert of(tables["curves"], "lag") == [("a", 0, 0, 3, 1), ("a", 0, 1, 10, None), ("a", 0, 3, None, 8), ("a", 0, 4, 11, None)]
@@ -742,7 +762,7 @@ def test_rows_are_sorted_by_session_first(tables: dict[str, Table]) -> None:
     for name, table in tables.items():
         sessions = [row["session"] for row in table if name != "overview"]
         assert sessions == sorted(sessions)
-    assert len({row["session"] for row in tables["availability"]}) == 11
+    assert len({row["session"] for row in tables["availability"]}) == 12
 
 
 def test_overview(tables: dict[str, Table], tables_together: dict[str, Table]) -> None:
@@ -756,8 +776,8 @@ def test_overview(tables: dict[str, Table], tables_together: dict[str, Table]) -
     old_rows = rows["old-records"]
     assert (old_rows["records_lost"], old_rows["records_lost_acknowledged"], old_rows["records_lost_read"]) == (80, None, None)
     windows = rows["windows"]
-    assert (windows["no_reads_us"], windows["longest_no_reads_us"]) == (5_000, 2_000), "a-0: 2,000, 500 and 1,000; b-3: 500 and 1,000"
-    assert (windows["no_writes_us"], windows["longest_no_writes_us"]) == (7_000, 4_000)
+    assert (windows["no_reads_us"], windows["longest_no_reads_us"]) == (5_000_000, 2_000_000), "a-0: 2 s, 0.5 s and 1 s; b-3: 0.5 s and 1 s"
+    assert (windows["no_writes_us"], windows["longest_no_writes_us"]) == (7_000_000, 4_000_000)
     assert (rows["controllers"]["controllers_elected"], rows["harm"]["times_exposed"], rows["harm"]["records_lost"]) == (4, 1, 5 - 5 - 3)
     assert (rows["lost-marker"]["transactions_hanging"], rows["transactions"]["transactions_hanging"]) == (1, 0)
     assert (rows["transactions"]["held_us"], rows["transactions"]["longest_held_us"]) == (5_700, 3_700)
