@@ -370,20 +370,20 @@ HARMS = {
 }  # fmt: skip
 
 
-def chosen_records(events: list[Line]) -> dict[tuple[str, int, int], str]:
-    """Return the records to trace, with the reasons."""
+def chosen_records(events: list[Line]) -> dict[tuple[str, int, int], tuple[str, int]]:
+    """Return the records to trace, with the reasons and the numbers of their events."""
     worst: dict[tuple[str, int, int], tuple[int, int]] = {}
     kinds = list(HARMS)
     for event in events:
         if event["kind"] in HARMS:
             record = event["topic"], event["partition"], event["from_offset"]
             worst[record] = min(worst.get(record, (99, 0)), (kinds.index(event["kind"]), event["seq"]))
-    chosen: dict[tuple[str, int, int], str] = {}
+    chosen: dict[tuple[str, int, int], tuple[str, int]] = {}
     counts: dict[int, int] = defaultdict(int)
-    for record, (rank, _) in sorted(worst.items(), key=lambda each: (each[1], each[0])):
+    for record, (rank, seq) in sorted(worst.items(), key=lambda each: (each[1], each[0])):
         counts[rank] += 1
         if counts[rank] <= 3 and len(chosen) < 8:
-            chosen[record] = HARMS[kinds[rank]]
+            chosen[record] = HARMS[kinds[rank]], seq
     return chosen
 
 
@@ -394,18 +394,56 @@ def traces(events: list[Line], end: int) -> Rows:
         "records-recovered": "recovered",
     }  # fmt: skip
     rows: Rows = {}
-    for (topic, partition, offset), why in chosen_records(events).items():
-        number, groups = 0, set()
+    for (topic, partition, offset), (why, harm) in chosen_records(events).items():
+        steps: list[tuple[Line, int | None]] = []
+        has: dict[int, int | None] = {}  # the record that each broker has at the offset
+        wrote: dict[int, int] = {}
+        sent: dict[Any, int] = {}
+        read: dict[str, int | None] = {}
+        newest, leader = None, -1
         for event in events:
             kind = event["kind"]
-            if kind not in words or (event["topic"], event["partition"]) != (topic, partition):
+            if (event.get("topic"), event.get("partition")) != (topic, partition):
                 continue
             low, high = event.get("from_offset"), event.get("to_offset")
             if kind == "high-watermark":
                 low, high = event["old_offset"], event["new_offset"]
-            elif words[kind] == "offset committed":
-                low, high = (0, event["committed_offset"]) if event["group"] not in groups else (0, 0)
+            elif kind in ("offset-committed", "offset-materialized"):
+                low, high = 0, event["committed_offset"]
+            elif kind in ("became-leader", "log-restarted"):
+                low, high = offset, offset + 1
             if low is None or high is None or not low <= offset < high:
+                continue
+            broker = event.get("broker", -2)
+            if kind == "append":
+                has[broker] = wrote[event["leader_epoch"]] = event["seq"]
+                sent[event["producer"], low, high] = event["seq"]
+            elif kind == "follower-append":
+                has[broker] = has.get(event["leader"])
+            elif kind in ("truncated", "unflushed-lost", "log-restarted"):
+                has[broker] = None
+            if kind == "became-leader":
+                leader = broker
+            if broker == leader and kind in ("append", "follower-append", "truncated", "unflushed-lost", "log-restarted", "became-leader"):
+                newest = has.get(broker)
+            life = newest
+            if kind in ("records-lost", "records-recovered", "records-skipped", "processed-again"):
+                life = wrote.get(event["epoch"])
+            elif kind == "produce-acked":
+                life = sent.get((event["producer"], low, high))
+            elif kind in ("append", "follower-append", "high-watermark", "consumed"):
+                life = has.get(broker)
+            if kind == "consumed":
+                read[event["consumer"]] = life
+            elif kind == "records-processed":
+                life = read.get(event["client"], newest)
+            if kind in words:
+                steps.append((event, life))
+        harmed = next(life for event, life in steps if event["seq"] == harm)
+        number, groups = 0, set()
+        for event, life in steps:
+            kind = event["kind"]
+            if life != harmed or (words[kind] == "offset committed" and event["group"] in groups):
                 continue
             if words[kind] == "offset committed":
                 groups.add(event["group"])

@@ -415,12 +415,34 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         ],
         9_000,
     ),
+    # Record 5 is lost when broker 2 leads; broker 2 writes another one there, which broker 1 copies and a group reads.
+    "offset-reused": (
+        [
+            leads(0, 1),
+            span(1_000, "append", 5, 7, broker=1, producer="app", leader_epoch=0),
+            span(2_000, "produce-acked", 5, 7, producer="app", acks=1, records=2),
+            span(2_500, "consumed", 5, 7, consumer="c", broker=1),
+            event(3_000, "became-leader", **A, broker=2, offset=5),
+            span(3_000, "records-lost", 5, 7, broker=2, epoch=0, lost_acknowledged=2, lost_read=2),
+            span(4_000, "append", 5, 8, broker=2, producer="app", leader_epoch=1),
+            span(4_100, "records-processed", 5, 7, client="c", group="g"),
+            span(4_500, "truncated", 5, 7, broker=1),
+            span(5_000, "follower-append", 5, 8, broker=1, leader=2),
+            event(5_100, "high-watermark", **A, broker=2, old_offset=0, new_offset=8),
+            span(5_200, "produce-acked", 5, 8, producer="app", acks=1, records=3),
+            span(5_300, "consumed", 5, 8, consumer="c", broker=1),
+            span(5_400, "records-processed", 5, 8, client="c", group="g"),
+            event(5_500, "offset-committed", **A, group="g", committed_offset=8),
+        ],
+        9_000,
+    ),
     # A new cluster needs 150 ms until its leaders lead, and a broker 2 ms until it has learned that it leads; 3 ms are more.
     "resolution": (
         [
             changed(0, 1, [1, 2]),
             leads(150_000, 1),
             changed(1_000_000, 2, [1, 2]),
+            event(1_001_000, "became-follower", **A, broker=1, leader=2),
             leads(1_002_000, 2),
             changed(2_000_000, 1, [1, 2]),
             leads(2_003_000, 1),
@@ -442,7 +464,6 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         1_000,
     ),
     # Records 5 and 6 reach the destination after record 7, and 7 reaches it again.
-            event(1_001_000, "became-follower", **A, broker=1, leader=2),
     "delays": (
         [
             event(0, "service-started", worker="w", delay_us=500),
@@ -686,6 +707,17 @@ def test_timeline_and_curves(tables: dict[str, Table]) -> None:
     ]
     # Of 120 pieces of 10 µs each is shorter than one µs: every time is a point, with the last value at that time.
     assert of(tables["curves"], "lag") == [("a", 0, 0, 3, 1), ("a", 0, 1, 10, None), ("a", 0, 3, None, 8), ("a", 0, 4, 11, None)]
+
+
+def test_a_trace_ends_with_its_record_if_the_offset_is_used_again(tables: dict[str, Table]) -> None:
+    rows = [row for row in tables["traces"] if row["session"] == "offset-reused"]
+    assert [(row["offset"], row["number"], row["step"], row["node"], row["at_us"]) for row in rows] == [
+        (5, 1, "appended", "b1", 1_000),
+        (5, 2, "acked", "app", 2_000),
+        (5, 3, "read", "c", 2_500),
+        (5, 4, "lost", "b2", 3_000),
+        (5, 5, "processed", "c", 4_100),
+    ]
 
 
 def test_transactions(tables: dict[str, Table]) -> None:
