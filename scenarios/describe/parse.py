@@ -30,6 +30,9 @@ MAX_NOTES: Final = 1_000
 Beyond this maximum, the parser only counts the notes, because a file that is not `--describe` output can cause millions of notes.
 """
 
+_UNKNOWN_SIZE: Final = 0
+"""The number of partitions or replicas in a summary line that lacks it."""
+
 _NAMED: Final = 8
 """The maximum number of gaps between rows that a note lists. For the remaining gaps, the note gives only the number of missing
 partitions.
@@ -126,24 +129,24 @@ class _Reader:
         return values
 
     def _headline(self, topic: str, values: Mapping[str, str], line: DescribeLine) -> DescribedTopic:
-        for key, name in (("partitioncount", "PartitionCount"), ("replicationfactor", "ReplicationFactor")):
-            if key not in values:
-                self._refuse(
-                    line.line, f"the summary line of topic {topic} has no {name}", "give the whole line, or the partition rows alone"
-                )
         topic_id = values.get("topicid", "")
         if topic_id and _TOPIC_ID.fullmatch(topic_id) is None:
             self._note(line.line, f"TopicId {shown(topic_id)} is not in Kafka's format (22 characters of base64); it is kept as written")
         return DescribedTopic(
             name=topic,
             topic_id=topic_id,
-            partitions=self._number(values["partitioncount"], "PartitionCount", line.line, least=1),
-            replication_factor=self._number(values["replicationfactor"], "ReplicationFactor", line.line, least=1),
+            partitions=self._size(values, "PartitionCount", line.line),
+            replication_factor=self._size(values, "ReplicationFactor", line.line),
             config=self._config("".join([values.get("configs", ""), *line.wrapped]), line.line),
             rows=(),
             marked_for_deletion=self._flag(values, line.line),
             aside=_aside(line),
         )
+
+    def _size(self, values: Mapping[str, str], name: str, line: int) -> int:
+        """Return the number in a column of a summary line, or `_UNKNOWN_SIZE` if the line lacks the column."""
+        value = values.get(column_key(name))
+        return _UNKNOWN_SIZE if value is None else self._number(value, name, line, least=1)
 
     def _config(self, text: str, line: int) -> tuple[tuple[str, str], ...]:
         settings, strays = split_settings(text)
@@ -247,6 +250,21 @@ class _Reader:
                 f"topic {name} has no summary line (filters omit it): its TopicId and settings are unknown, and the rows determine its size",
             )
             return DescribedTopic(name, "", rows[-1].partition + 1, rows[0].replication_factor, (), rows, headed=False)
+        sizes = {"PartitionCount": head.partitions, "ReplicationFactor": head.replication_factor}
+        missing = [column for column, size in sizes.items() if size == _UNKNOWN_SIZE]
+        if missing and not rows:
+            self._refuse(
+                draft.headline_at,
+                f"topic {name} has no partition rows, and its summary line has no {' and no '.join(missing)}",
+                "give the whole line, or the partition rows",
+            )
+        if missing:
+            head = attrs.evolve(
+                head,
+                partitions=head.partitions or rows[-1].partition + 1,
+                replication_factor=head.replication_factor or rows[0].replication_factor,
+            )
+            self._note(draft.headline_at, f"the summary line of topic {name} has no {' and no '.join(missing)}: the rows determine its size")
         if not rows:
             self._note(draft.headline_at, f"topic {name} has a summary line but no partition rows: the brokers of its replicas are unknown")
             return head

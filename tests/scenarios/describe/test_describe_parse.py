@@ -292,6 +292,21 @@ def test_an_excerpt_keeps_its_rows_and_says_what_is_missing() -> None:
     )
 
 
+@pytest.mark.parametrize("missing", [("PartitionCount: 1",), ("ReplicationFactor: 2",), ("PartitionCount: 1", "ReplicationFactor: 2")])
+def test_the_rows_give_the_size_that_a_summary_line_lacks(missing: tuple[str, ...]) -> None:
+    head = HEAD + "retention.ms=1000"
+    for column in missing:
+        head = head.replace(f"{column}\t", "")
+    head = head.replace("PartitionCount: 1", "PartitionCount: 2")
+    imported = parse_describe(head + "\n" + ROW + ROW.replace("n: 0", "n: 1"), "f")
+    (topic,) = imported.topics
+    assert (topic.partitions, topic.replication_factor, topic.topic_id) == (2, 2, "fhp4CXTzTzihEt9mhspQ_Q")
+    assert topic.config == (("retention.ms", "1000"),)
+    assert imported.notes == (
+        f"f:1: the summary line of topic t has no {' and no '.join(each.partition(':')[0] for each in missing)}: the rows determine its size",
+    )
+
+
 def test_what_a_filter_printed_is_printed_back_without_headlines() -> None:
     text = ROW + ROW.replace("n: 0", "n: 4") + ROW.replace("Topic: t", "Topic: u")
     assert render_describe(parse_describe(text).topics, RELEASES["3.6"]) == text
@@ -393,7 +408,14 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
             "f:2: t-1 does not exist: the topic's summary line (line 1) says PartitionCount 1; the partitions of the topic are 0 to 0",
         ),
         (WHOLE.replace("Factor: 2", "Factor: 3"), "f:1: topic t has ReplicationFactor 3 but its rows have 2 replicas"),
-        (WHOLE.replace("\tReplicationFactor: 2", ""), "f:1: the summary line of topic t has no ReplicationFactor"),
+        (
+            HEAD.replace("\tReplicationFactor: 2", ""),
+            "f:1: topic t has no partition rows, and its summary line has no ReplicationFactor; give the whole line, or the partition rows",
+        ),
+        (
+            "Topic: t\tTopicId: fhp4CXTzTzihEt9mhspQ_Q\tConfigs: ",
+            "f:1: topic t has no partition rows, and its summary line has no PartitionCount and no ReplicationFactor",
+        ),
         (
             WHOLE.replace("Replicas: 1,2", "Replicas: 1,two"),
             "f:2: Replicas has the value 'two', which is not a number; write broker ids separated by commas, for example 1,2,3",
