@@ -91,7 +91,8 @@ class Client(Node):
     """A client.
 
     Attributes:
-        servers: the servers that the client can connect to, in order of preference.
+        reachable: the servers that the client can connect to, in order of preference.
+        servers: those of the reachable servers that the client uses now.
         target: the server that the client sends writes to.
         session: whether the client refuses servers that have not reached the position `seen`, as a ZooKeeper client does.
         seen: the highest position that the client's session has seen.
@@ -99,16 +100,17 @@ class Client(Node):
         pending: the requests that have not ended, by number.
     """
 
-    __slots__ = ("_turns", "account", "broken", "pending", "seen", "servers", "session", "target")
+    __slots__ = ("_turns", "account", "broken", "pending", "reachable", "seen", "servers", "session", "target")
 
     account: Final[Account]
+    reachable: Final[tuple[str, ...]]
 
     def __init__(
         self, name: str, servers: tuple[str, ...], account: Account, network: Network, journal: Journal, *, session: bool = False
     ) -> None:
         super().__init__(name, network, journal)
         self.account = account
-        self.servers = servers
+        self.reachable = self.servers = servers
         self.target = servers[0]
         self.session = session
         self.seen = -1

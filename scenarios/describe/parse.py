@@ -264,7 +264,9 @@ class _Reader:
                 partitions=head.partitions or rows[-1].partition + 1,
                 replication_factor=head.replication_factor or rows[0].replication_factor,
             )
-            self._note(draft.headline_at, f"the summary line of topic {name} has no {' and no '.join(missing)}: the rows determine its size")
+            self._note(
+                draft.headline_at, f"the summary line of topic {name} has no {' and no '.join(missing)}: the rows determine its size"
+            )
         if not rows:
             self._note(draft.headline_at, f"topic {name} has a summary line but no partition rows: the brokers of its replicas are unknown")
             return head

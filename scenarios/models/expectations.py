@@ -211,8 +211,14 @@ def _value(node: Node, kind: str) -> Any:
     if kind == BOOL:
         return as_bool(node)
     if kind == NAMES:
-        return [as_text(item) for item in node] if isinstance(node, Items) else [as_text(node)]
+        return [as_text(item) for item in node] if isinstance(node, Items) else _names(as_text(node))
     return as_text(node)
+
+
+def _names(text: str) -> list[str]:
+    """Return the names in a text such as `[n1, n2]`, which is what remains of a list after a sign or between quotes."""
+    inner = text.removeprefix("[").removesuffix("]") if text.startswith("[") and text.endswith("]") else text
+    return [name.strip() for name in inner.split(",")] if inner.strip() else []
 
 
 def _events(node: Node) -> Found:

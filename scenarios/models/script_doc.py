@@ -51,7 +51,7 @@ expect:
 is the source, primary, or leader.
 
 **Clients.** Each client has a list of servers that it can connect to, in order of preference. By default, a client can connect to all servers. A
-client with `{servers: [n2, n3], session: true}` refuses to read from servers that have older data than the client has already seen.
+client never reads from or writes to another server, unless an act names the server. A client with `{servers: [n2, n3], session: true}` refuses to read from servers that have older data than the client has already seen.
 
 **Steps.** A step is due when the time `at` has passed since the start, when the time `wait` has passed since the previous step, or when
 each expectation in `until` is true (within the time `within`, 60s by default). When the step is due, its acts are executed, and its

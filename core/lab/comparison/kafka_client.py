@@ -71,6 +71,7 @@ class WorkloadClient(Client):
     """A client of the workload.
 
     Attributes:
+        reachable: the brokers that the client can connect to.
         ledger: the account of the clients' requests and their outcomes.
         acks: the value of acks for the client's writes.
         serve: the function that returns what a replica serves, given the key, the broker, the read mode, and the client's position.
@@ -78,9 +79,10 @@ class WorkloadClient(Client):
         pending: the writes that have not ended, by request.
     """
 
-    __slots__ = ("_reads", "_turns", "acks", "ledger", "pending", "position", "serve", "tp")
+    __slots__ = ("_reads", "_turns", "acks", "ledger", "pending", "position", "reachable", "serve", "tp")
 
     ledger: Final[Account]
+    reachable: Final[tuple[int, ...]]
     tp: Final[TopicPartition]
 
     def __init__(
@@ -89,6 +91,7 @@ class WorkloadClient(Client):
     ) -> None:  # fmt: skip
         super().__init__(name, tp.topic, brokers, network, journal, durability)
         self.tp = tp
+        self.reachable = brokers
         self.ledger = ledger
         self.acks = acks
         self.serve = serve
@@ -149,7 +152,7 @@ class WorkloadClient(Client):
     def _try(self, request: int) -> None:
         pending = self.pending[request]
         leader = self.leader_of(0)
-        if leader == NO_LEADER or self.reconnect_time(broker_address(leader)) > self.journal.now:
+        if leader == NO_LEADER or leader not in self.reachable or self.reconnect_time(broker_address(leader)) > self.journal.now:
             self.refresh_metadata_soon()
             return
         row = pending.row
@@ -216,7 +219,8 @@ class WorkloadClient(Client):
             if broker == NO_LEADER:
                 self.refresh_metadata()
         floor = ledger.floor(self.name, key)
-        served = self.serve(self.name, key, broker, how, self.position)
+        can_connect = broker == NO_LEADER or broker in self.reachable
+        served = self.serve(self.name, key, broker, how, self.position) if can_connect else Served(unreachable=True)
         if served.unreachable:
             request = ledger.new_request()
             self._reads[request] = (key, broker, floor, now, probe)

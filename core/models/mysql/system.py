@@ -172,7 +172,7 @@ class MySQL(ReplicationSystem):
             if other not in (name, former) and not self.is_cut(other, name):
                 self.server(other).follow(name)
         for client in self.clients.values():
-            if not self.is_cut(client.address, name):
+            if name in client.reachable and not self.is_cut(client.address, name):
                 client.servers = (name,)
                 client.target = name
 

@@ -103,3 +103,34 @@ timeline:
 
 def test_the_reference_is_up_to_date() -> None:
     assert DOCUMENT.read_text("utf-8") == document()
+
+
+@pytest.mark.parametrize(("model", "promote"), [("mysql", "promote: n2"), ("kafka", "expect: {n2: {running: true}}")])
+def test_a_client_writes_only_to_servers_that_it_can_connect_to(model: str, promote: str) -> None:
+    script = f"""
+model: {model}
+clients: {{stays: [n1], goes: }}
+timeline:
+  - {{write: {{client: stays, key: a}}, expect: {{}}}}
+  - wait: 1s
+    kill: n1
+  - {{wait: 15s, {promote}}}
+  - {{write: {{client: goes, key: learns-of-the-new-leader}}}}
+  - wait: 5s
+    write: {{client: goes, key: b, limit: 5s}}
+  - {{write: {{client: stays, key: c, limit: 5s}}}}
+  - {{read: {{client: stays, key: b, limit: 5s}}}}
+  - wait: 10s
+    expect: {{a@1: {{outcome: ok}}, b@1: {{outcome: ok}}, c@1: {{outcome: fail}}, stays: {{outcome: "!= ok"}}}}
+"""
+    (result,) = run_model_scenario(read(script.replace(", expect: {}", "")))
+    assert result.held, [(check.expected, check.got) for check in result.failures]
+
+
+@pytest.mark.parametrize("value", ["[n1, n2, n3]", "'[n1, n2, n3]'", "'== [n1, n2, n3]'", "'n1, n2, n3'", "'!= [n1]'", "'!= n1'"])
+def test_a_list_of_names_can_be_written_as_text(value: str) -> None:
+    script = (
+        f"model: elasticsearch\nclients: {{c: }}\ntimeline:\n  - {{write: c}}\n  - {{wait: 1s, expect: {{n1: {{in-sync: {value}}}}}}}\n"
+    )
+    (result,) = run_model_scenario(read(script))
+    assert result.held, [(check.expected, check.got) for check in result.failures]
