@@ -35,6 +35,34 @@ class Kill(Act):
 
 
 @attrs.frozen
+class Shutdown(Act):
+    """Shut a server's process down cleanly. MySQL and Kafka have this act."""
+
+    word = "shutdown"
+    server: str
+
+    def text(self) -> str:
+        return f"shut {self.server} down"
+
+
+@attrs.frozen
+class KillConnection(Act):
+    """End a client's connection to a server at the server, as KILL does in MySQL. Kafka does not have this act.
+
+    Attributes:
+        client: the client, whose outstanding requests to the server end without an answer.
+        server: the server; empty for the one that the client sends writes to.
+    """
+
+    word = "kill-connection"
+    client: str
+    server: str = ""
+
+    def text(self) -> str:
+        return f"kill the connection of {self.client}" + (f" to {self.server}" if self.server else "")
+
+
+@attrs.frozen
 class Restart(Act):
     """Start the process of a dead server."""
 
@@ -95,6 +123,38 @@ class Heal(Act):
 
     def text(self) -> str:
         return f"heal the link between {self.a} and {self.b}"
+
+
+@attrs.frozen
+class Hold(Act):
+    """Hold back every message from one node to another, in this direction only. The connection stays open, and the messages stay in order.
+
+    Attributes:
+        a, b: the sender and the receiver.
+    """
+
+    word = "hold"
+    a: str
+    b: str
+
+    def text(self) -> str:
+        return f"hold the messages from {self.a} to {self.b}"
+
+
+@attrs.frozen
+class Release(Act):
+    """Deliver the messages from one node to another that are held back.
+
+    Attributes:
+        a, b: the sender and the receiver.
+    """
+
+    word = "release"
+    a: str
+    b: str
+
+    def text(self) -> str:
+        return f"release the messages from {self.a} to {self.b}"
 
 
 @attrs.frozen
@@ -179,5 +239,7 @@ class Promote(Act):
         return f"promote {self.server or 'the best copy'}" + (" and accept the loss of data" if self.accept_data_loss else "")
 
 
-ACTS: Final = (Kill, Restart, Pause, Resume, Cut, Heal, Isolate, HealAll, PowerLoss, SlowLink, SlowDisk, Promote)
+ACTS: Final = (
+    Kill, Shutdown, KillConnection, Restart, Pause, Resume, Cut, Heal, Hold, Release, Isolate, HealAll, PowerLoss, SlowLink, SlowDisk, Promote,
+)  # fmt: skip
 """The acts of all models."""

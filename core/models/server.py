@@ -97,6 +97,9 @@ class Server(Node):
     def begin(self) -> None:
         """Start the process with the data on disk."""
 
+    def connection_killed(self, client: str) -> None:
+        """End what the server does only for the connection of a client, which has been killed."""
+
     def end(self, *, power: bool) -> None:
         """Drop the data in memory. If the machine loses power, also drop the data that was not synced to disk."""
 

@@ -116,11 +116,14 @@ class ReplicationSystem(Simulation):
             node = getattr(act, name, "")
             if node and node not in self.nodes:
                 raise ActRefused(f"there is no {node}; the nodes are {', '.join(self.nodes)}")
+        client = getattr(act, "client", "")
+        if client and client not in self.clients:
+            raise ActRefused(f"there is no client {client}; the clients are {', '.join(self.clients)}")
         for node in getattr(act, "servers", ()):
             if node not in self.servers:
                 raise ActRefused(f"there is no server {node}; the servers are {', '.join(self.servers)}")
         match act:
-            case acts.Kill(server) | acts.Pause(server) if not self.network.alive[server]:
+            case acts.Kill(server) | acts.Shutdown(server) | acts.Pause(server) if not self.network.alive[server]:
                 raise ActRefused(f"the process of {server} is not running")
             case acts.Pause(server) if server in self.paused:
                 raise ActRefused(f"{server} is already paused")
@@ -130,6 +133,10 @@ class ReplicationSystem(Simulation):
                 raise ActRefused(f"the process of {server} is already running")
             case acts.Restart(server) if server in self.dead_for_good:
                 raise ActRefused(f"the machine of {server} is permanently lost")
+            case acts.Hold(a, b) if self.is_held(a, b):
+                raise ActRefused(f"the messages from {a} to {b} are already held")
+            case acts.Release(a, b) if not self.is_held(a, b):
+                raise ActRefused(f"the messages from {a} to {b} are not held")
             case acts.Promote():
                 self.check_promotion(act)
 
@@ -173,6 +180,20 @@ class ReplicationSystem(Simulation):
     @execute.register
     def _(self, act: acts.Heal) -> None:
         self._heal(act.a, act.b)
+
+    @execute.register
+    def _(self, act: acts.KillConnection) -> None:
+        server = act.server or self.clients[act.client].target
+        self.network.close(server, act.client, self.now, self.journal.cause)
+        self.servers[server].connection_killed(act.client)
+
+    @execute.register
+    def _(self, act: acts.Hold) -> None:
+        self.network.hold((act.a, act.b))
+
+    @execute.register
+    def _(self, act: acts.Release) -> None:
+        self.network.release((act.a, act.b), self.now)
 
     @execute.register
     def _(self, act: acts.Isolate) -> None:
@@ -220,6 +241,11 @@ class ReplicationSystem(Simulation):
         link = self.network.links.get((a, b))
         return link is not None and link.cut
 
+    def is_held(self, a: str, b: str) -> bool:
+        """Return whether messages from one node to another are held back."""
+        link = self.network.links.get((a, b))
+        return link is not None and link.held
+
     def _heal(self, a: str, b: str) -> None:
         self.network.heal((a, b), self.now)
         self.network.heal((b, a), self.now)
@@ -229,9 +255,11 @@ class ReplicationSystem(Simulation):
     def repair(self) -> None:
         """End all faults.
 
-        Heal the links, resume paused servers, start dead servers that are not permanently lost, and make slow disks and links fast again.
+        Heal and release the links, resume paused servers, start dead servers that are not permanently lost, and make slow disks and links fast again.
         """
         self.do(acts.HealAll())
+        for a, b in [direction for direction, link in self.network.links.items() if link.held]:
+            self.do(acts.Release(a, b))
         for name in list(self.paused):
             self.do(acts.Resume(name))
         for name in self.servers:

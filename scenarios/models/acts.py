@@ -13,7 +13,7 @@ import attrs
 from core.lab.acts import ACTS as KAFKA_ACTS
 from core.lab.acts import Act as KafkaAct
 from core.models import acts
-from core.models.mysql.system import Follow, PromoteAtOnce, PurgeBinlogs, Rebuild
+from core.models.mysql.system import Follow, PromoteAtOnce, PurgeBinlogs, Rebuild, StartApplier, StopApplier
 from core.models.quorum.system import StartElection
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.errors import did_you_mean
@@ -163,7 +163,7 @@ Request = WriteRequest | ReadRequest | Load | Reads | Probe
 ScriptAct = acts.Act | Request | Destroy | LoseMessage | Rest | KafkaActs
 """An act of a script."""
 
-MODEL_ACTS: Final = (PromoteAtOnce, Follow, Rebuild, PurgeBinlogs, StartElection)
+MODEL_ACTS: Final = (PromoteAtOnce, Follow, StopApplier, StartApplier, Rebuild, PurgeBinlogs, StartElection)
 """The acts that only some models support."""
 
 ACTS: Final[dict[str, Any]] = {

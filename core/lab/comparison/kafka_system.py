@@ -148,6 +148,12 @@ class KafkaSystem:
         match act:
             case acts.Kill(server):
                 return [kafka_acts.Kill(broker_of(server))]
+            case acts.Shutdown(server):
+                return [kafka_acts.Shutdown(broker_of(server))]
+            case acts.Hold(a, b):
+                return [kafka_acts.Hold((node_of(a), node_of(b)))]
+            case acts.Release(a, b):
+                return [kafka_acts.Release((node_of(a), node_of(b)))]
             case acts.Restart(server):
                 return [kafka_acts.Start(broker_of(server))]
             case acts.Pause(server):
@@ -186,6 +192,8 @@ class KafkaSystem:
     def repair(self) -> None:
         """End all faults."""
         self.do(acts.HealAll())
+        for a, b in [direction for direction, link in self.cluster.network.links.items() if link.held]:
+            self.cluster.do(kafka_acts.Release((a, b)))
         for node in list(self.cluster.paused):
             self.do(acts.Resume(node))
         for server in self.servers:

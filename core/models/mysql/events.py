@@ -77,6 +77,19 @@ class SemiSyncOff(Event, kind="semi-sync-off", source="ReplSemiSyncMaster::switc
         return f"{self.server} immediately falls back to asynchronous replication: too few replicas are connected"
 
 
+class ForcedShutdown(Event, kind="forced-shutdown", source="ReplSemiSyncMaster::remove_slave", level=NOTABLE):
+    """A source shut down while commits waited for a replica."""
+
+    server: str
+    waiters: int
+
+    def sentence(self) -> str:
+        return (
+            f"{self.server} shuts down: {self.waiters} waiting commit{'s' if self.waiters > 1 else ''} "
+            f"become{'' if self.waiters > 1 else 's'} visible without the acknowledgment of a replica, and no client is answered"
+        )
+
+
 class SemiSyncOn(Event, kind="semi-sync-on", source="ReplSemiSyncMaster::try_switch_on", level=NOTABLE):
     """A source again waits for acknowledgments from replicas."""
 
@@ -129,7 +142,7 @@ class BinlogTailLost(Event, kind="binlog-tail-lost", source="sync_binlog", level
 
 
 EVENTS = (
-    BinlogWritten, RelayLogWritten, Applied, ReplicaConnected, ReplicationStopped, SemiSyncOff, SemiSyncOn, Promoted, Writable, RelayLogDropped,
+    BinlogWritten, RelayLogWritten, Applied, ReplicaConnected, ReplicationStopped, SemiSyncOff, ForcedShutdown, SemiSyncOn, Promoted, Writable, RelayLogDropped,
     BinlogTailLost,
 )  # fmt: skip
 """The kinds of events of the model."""

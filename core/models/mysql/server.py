@@ -35,6 +35,7 @@ class MySQLServer(Server):
         source: the server that this server replicates from; empty if there is none.
         error: the number of the error that stopped replication; 0 if there is none. Error 1236 stops only the receiver; error 1062 also
             stops the applier.
+        applier_stopped: whether an operator stopped the applier (STOP REPLICA SQL_THREAD). The receiver continues.
         writable_when_applied: whether the server becomes writable as soon as its relay log is applied.
         engine: the committed rows, which reads return.
         executed: the GTIDs of the transactions in the binary log.
@@ -44,7 +45,7 @@ class MySQLServer(Server):
     """
 
     __slots__ = (
-        "_applying", "_numbers", "applied", "apply_time", "binlog", "dumps", "engine", "error", "executed", "heard", "primary_keys", "purged", "read_only",
+        "_applying", "_numbers", "applied", "applier_stopped", "apply_time", "binlog", "dumps", "engine", "error", "executed", "heard", "primary_keys", "purged", "read_only",
         "relay_log", "requests", "semi_sync", "settings", "source", "synced", "writable_when_applied",
     )  # fmt: skip
 
@@ -64,6 +65,7 @@ class MySQLServer(Server):
         self.source = source
         self.read_only = bool(source) and settings.read_only
         self.error = 0
+        self.applier_stopped = False
         self.writable_when_applied = False
         self.engine = Rows()
         self.executed: set[Gtid] = set()
@@ -87,6 +89,7 @@ class MySQLServer(Server):
 
     def begin(self) -> None:
         self.heard = self.journal.now
+        self.applier_stopped = False
         if not self.settings.sync_binlog:
             self.timer(self.settings.os_flush, "flush")
         self.timer(self.settings.net_timeout // 2, "heartbeat")
@@ -189,8 +192,9 @@ class MySQLServer(Server):
         self.engine.add(self.binlog[index].row)
 
     def _answer(self, index: int) -> None:
-        request, client = self.requests.pop(index)
-        self.reply(client, Written(request))
+        request = self.requests.pop(index, None)
+        if request is not None:  # None after the connection was killed
+            self.reply(request[1], Written(request[0]))
 
     def _release(self, index: int) -> None:
         del self.semi_sync.waiting[index]
@@ -209,6 +213,29 @@ class MySQLServer(Server):
         self.emit(events.SemiSyncOff.kind, self.address, len(waiting), waited)
         for index in waiting:
             self._release(index)
+
+    def connection_killed(self, client: str) -> None:
+        """Answer no request of a client whose connection was killed.
+
+        A commit that waits for replicas waits on in MySQL (`ReplSemiSyncMaster::commitTrx`); in MariaDB, it is committed without an
+        acknowledgment (`Repl_semi_sync_master::commit_trx`).
+        """
+        for index in [index for index, (_, waiting) in self.requests.items() if waiting == client]:
+            del self.requests[index]
+            if self.settings.mariadb and index in self.semi_sync.waiting:
+                self._release(index)
+
+    def shut_down(self) -> None:
+        """Commit what waits for replicas, without an answer to the clients, whose connections have been closed, and write everything to disk
+        (`ReplSemiSyncMaster::remove_slave`).
+        """
+        self.requests.clear()
+        waiting = sorted(self.semi_sync.waiting)
+        if waiting:
+            self.emit(events.ForcedShutdown.kind, self.address, len(waiting))
+        for index in waiting:
+            self._release(index)
+        self.synced = len(self.binlog)
 
     def _acknowledged(self, ack: ReceivedUpTo, replica: str) -> None:
         semi_sync = self.semi_sync
@@ -327,7 +354,7 @@ class MySQLServer(Server):
     def _apply_next(self) -> None:
         if self.applied == len(self.relay_log):
             self._caught_up()
-        elif not self._applying and self.error in (0, 1236):
+        elif not self._applying and not self.applier_stopped and self.error in (0, 1236):
             self._applying = True
             self.timer(self.apply_time, "apply")
 
@@ -358,6 +385,15 @@ class MySQLServer(Server):
         self.read_only = False
         self.semi_sync = SemiSync(self.settings)
         self.writable_when_applied = drain
+        self._apply_next()
+
+    def stop_applier(self) -> None:
+        """Stop the applier after the transaction that it is applying (STOP REPLICA SQL_THREAD)."""
+        self.applier_stopped = True
+
+    def start_applier(self) -> None:
+        """Start the applier again (START REPLICA SQL_THREAD)."""
+        self.applier_stopped = False
         self._apply_next()
 
     def _caught_up(self) -> None:

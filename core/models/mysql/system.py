@@ -45,6 +45,28 @@ class Follow(acts.Act):
 
 
 @attrs.frozen
+class StopApplier(acts.Act):
+    """Stop applying received transactions at a replica, which continues to receive and to acknowledge transactions."""
+
+    word = "stop-applier"
+    server: str
+
+    def text(self) -> str:
+        return f"stop the applier of {self.server}"
+
+
+@attrs.frozen
+class StartApplier(acts.Act):
+    """Continue to apply received transactions at a replica."""
+
+    word = "start-applier"
+    server: str
+
+    def text(self) -> str:
+        return f"start the applier of {self.server}"
+
+
+@attrs.frozen
 class Rebuild(acts.Act):
     """Replace the data of a server with the data of the source, and make the server replicate from the source."""
 
@@ -124,8 +146,16 @@ class MySQL(ReplicationSystem):
     def check(self, act: acts.Act) -> None:
         super().check(act)
         match act:
-            case PromoteAtOnce(server) | Follow(server) | Rebuild(server) | PurgeBinlogs(server) if not self.network.alive[server]:
+            case (
+                PromoteAtOnce(server) | Follow(server) | Rebuild(server) | PurgeBinlogs(server) | StopApplier(server) | StartApplier(server)
+            ) if not self.network.alive[server]:
                 raise ActRefused(f"the process of {server} is not running")
+            case StopApplier(server) if self.server(server).applier_stopped:
+                raise ActRefused(f"the applier of {server} is already stopped")
+            case StopApplier(server) if not self.server(server).source:
+                raise ActRefused(f"{server} is not a replica")
+            case StartApplier(server) if not self.server(server).applier_stopped:
+                raise ActRefused(f"the applier of {server} is not stopped")
             case PromoteAtOnce(server) if server == self.source:
                 raise ActRefused(f"{server} is already the source")
             case Follow(server, source) if server == source:
@@ -159,6 +189,13 @@ class MySQL(ReplicationSystem):
             case acts.SlowDisk(name, write_time):
                 super().execute(act)
                 self.server(name).apply_time = max(self.settings.apply_time, write_time)
+            case StopApplier(name):
+                self.server(name).stop_applier()
+            case StartApplier(name):
+                self.server(name).start_applier()
+            case acts.Shutdown(name):
+                self.server(name).shut_down()
+                self._end(name, power=False)
             case PurgeBinlogs(name):
                 self.server(name).purged = len(self.server(name).binlog)
             case _:
@@ -180,5 +217,7 @@ class MySQL(ReplicationSystem):
         """End all faults, and make all servers replicate from the current source, as a careless operator would."""
         super().repair()
         for name in self.running():
+            if self.server(name).applier_stopped:
+                self.do(StartApplier(name))
             if name != self.source and self.server(name).source != self.source:
                 self.do(Follow(name, self.source))
