@@ -54,6 +54,9 @@ TIMELINE: tuple[tuple[float, acts.Act], ...] = (
     (30, acts.AbortTransaction("app")),
     (33, acts.Kill(1)),
     (35, acts.Start(2)),
+    # KRaft controllers before 3.9 hold no unclean elections by themselves.
+    (45, acts.Elect("unclean", TopicPartition("t", 0))),
+    (45, acts.Elect("unclean", TopicPartition("t", 1))),
     (70, acts.Produce("t", 5, partition=0, producer="plain")),
     (72, acts.BeginTransaction("app")),
     (72, acts.Produce("t", 1, partition=1, producer="app")),
