@@ -188,6 +188,13 @@ def read_acts(word: str, node: Node) -> tuple[ScriptAct, ...]:
     if isinstance(node, Fields):
         return (_from_fields(act, node),)
     first = fields[0].name if fields else ""
+    given = ("a", "b") if first == "a" else (first,)
+    missing = [field.name for field in fields if field.default is attrs.NOTHING and field.name not in given]
+    if missing and not (isinstance(node, Text) and node.empty):
+        example = ", ".join(f"{_written(field.name)}: {_example(field.name)}" for field in fields if field.default is attrs.NOTHING)
+        raise node.error(f"{word} needs {', '.join(map(_written, missing))}", f"for example {word}: {{{example}}}")
+    if not fields and not (isinstance(node, Text) and node.empty):
+        raise node.error(f"{word} has no fields", f"write '{word}:'")
     if isinstance(node, Items):
         if first == "a":
             ends = [as_text(item) for item in as_items(node, "write two servers, for example [n1, n2]")]
@@ -203,7 +210,7 @@ def read_acts(word: str, node: Node) -> tuple[ScriptAct, ...]:
         if missing:
             raise node.error(f"{word} needs {', '.join(map(_written, missing))}", f"for example '{word}: {_example(missing[0])}'")
         return (act(),)
-    if not fields or first in ("a", "servers"):
+    if first in ("a", "servers"):
         raise node.error(f"{node.what()} is not enough for {word}", "write a list, for example [n1, n2]")
     return (act(_value(node, first)),)
 
@@ -217,7 +224,7 @@ def _kafka_acts(node: Node) -> list[KafkaAct]:
 
 
 def _example(field: str) -> str:
-    return "c" if field == "client" else "n1"
+    return {"client": "c", "b": "n2", "source": "n2"}.get(field, "100ms" if field in DURATIONS else "n1")
 
 
 def _written(name: str) -> str:

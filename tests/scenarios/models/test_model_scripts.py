@@ -6,6 +6,7 @@ import pytest
 
 from scenarios.errors import ScriptMistakes
 from scenarios.language.nodes import parse
+from scenarios.models.acts import ACTS
 from scenarios.models.script import ModelScenario, read_model_script
 from scenarios.models.script_doc import DOCUMENT, document
 from scenarios.running.model_runner import ModelRun, run_model_scenario
@@ -51,6 +52,35 @@ def test_all_mistakes_are_reported_at_their_places() -> None:
 def test_an_act_without_its_field_is_refused_with_an_example(step: str, example: str) -> None:
     with pytest.raises(ScriptMistakes, match=f"for example {example}"):
         read(f"model: mysql\nclients: {{c: [n1]}}\ntimeline:\n  - {step}:\n")
+
+
+@pytest.mark.parametrize("word", [word for word in ACTS if word != "kafka"])
+@pytest.mark.parametrize(
+    "value", ["", "n1", "[n1]", "[n1, n2]", "[n1, n2, n1]", "[]", "{}", "c", "[c]", "100ms", "{server: n1}", "{a: n1, b: n2}", "[[n1]]"]
+)
+def test_an_act_in_any_form_is_read_or_refused_with_a_reason(word: str, value: str) -> None:
+    try:
+        scenario = read(f"model: mysql\nclients: {{c: [n1]}}\ntimeline:\n  - {word}: {value}\n")
+    except ScriptMistakes as wrong:
+        assert all(mistake.problem for mistake in wrong.mistakes)
+    else:
+        (step,) = scenario.steps
+        assert all(act.word == word for act in step.acts)
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        ("slow-disk: n1", "slow-disk needs write-time; for example slow-disk: {server: n1, write-time: 100ms}"),
+        ("slow-disk: [n1, n2]", "slow-disk needs write-time"),
+        ("slow-link: [n1, n2]", "slow-link needs latency; for example slow-link: {a: n1, b: n2, latency: 100ms}"),
+        ("follow: n2", "follow needs source; for example follow: {server: n1, source: n2}"),
+    ],
+)
+def test_an_act_with_too_few_fields_is_refused_with_an_example(step: str, reason: str) -> None:
+    with pytest.raises(ScriptMistakes) as wrong:
+        read(f"model: mysql\ntimeline:\n  - {step}\n")
+    assert reason in str(wrong.value)
 
 
 def test_a_refused_act_fails_the_run_unless_the_script_expects_it() -> None:
