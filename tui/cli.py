@@ -1,7 +1,7 @@
 """The command line `isrlab`: its commands, its deferred imports, and its exit codes.
 
 The exit code is 0 if every expectation held, and 1 if an expectation failed. The exit code is 2 for bad input, with a line on stderr for
-each mistake. The exit code is 70 if the playground itself failed, and 74 if stdout could not be written. If the reader of stdout has closed
+each mistake, also if the input needs more memory than there is. The exit code is 70 if the playground itself failed, and 74 if stdout could not be written. If the reader of stdout has closed
 the pipe, as `head` does, the exit code is 141, and there is no message. Results go to stdout and everything else goes to stderr, both
 through `scenarios.io.standard_streams`. Each command imports its modules when it runs, so that `isrlab run` starts without the terminal
 framework and without Spark.
@@ -81,6 +81,12 @@ def _command(argv: Sequence[str]) -> int:
         return BAD_INPUT
     except Standstill as endless:
         print_error(str(endless))
+        return BAD_INPUT
+    except MemoryError:
+        print_error("there is not enough memory for this; use fewer brokers, partitions, clients, or records, or a shorter time")
+        return BAD_INPUT
+    except RecursionError:
+        print_error("the input is nested too deeply")
         return BAD_INPUT
     except BrokenPipeError:
         return BROKEN_PIPE
