@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.settings.setting import MAX_LONG
-from core.lab.spec import MAX_BROKER_ID, MAX_BROKERS, MAX_LOG_DIRS, MAX_LOSS_PPM, MAX_PARTITIONS
+from core.lab.spec import MAX_BROKER_ID, MAX_BROKERS, MAX_CLIENTS, MAX_LOG_DIRS, MAX_LOSS_PPM, MAX_PARTITIONS
 from core.sim.clock import MILLION
 from core.sim.units import SECOND
 
@@ -47,7 +47,7 @@ MIN_VALUES: Final[dict[str, int]] = {
 """The smallest values of fields that must be at least one."""
 
 MAX_VALUES: Final[dict[str, int]] = {
-    "partitions": MAX_PARTITIONS, "replication_factor": MAX_BROKERS, "dir": MAX_LOG_DIRS, "bytes": MAX_RECORD_BYTES,
+    "partitions": MAX_PARTITIONS, "replication_factor": MAX_BROKERS, "dir": MAX_LOG_DIRS, "instances": MAX_CLIENTS, "bytes": MAX_RECORD_BYTES,
     "broker": MAX_BROKER_ID, "follower": MAX_BROKER_ID, "leader": MAX_BROKER_ID, "to": MAX_BROKER_ID, "loss_ppm": MAX_LOSS_PPM,
     "duplicate_ppm": MILLION, "reorder_ppm": MILLION, "drift_ppm": MAX_DRIFT_PPM, "delay": MAX_DISK_DELAY,
 }  # fmt: skip

@@ -32,6 +32,9 @@ MAX_PARTITIONS: Final = 200_000
 MAX_REPLICAS: Final = 1_000_000
 """The maximum number of replicas of all partitions together: five times `MAX_PARTITIONS`."""
 
+MAX_CLIENTS: Final = 10_000
+"""The maximum number of producers, consumers, and other clients of a script, and of the instances of a service."""
+
 MAX_LOSS_PPM: Final = 990_000
 """The largest loss of a link, in parts per million. TCP retransmits each lost message until it arrives. To make a link lose all messages,
 cut the link.

@@ -64,6 +64,7 @@ from core.sim.units import SECOND, parse_duration
 from scenarios.errors import Place, did_you_mean
 from scenarios.gc_disabled import gc_disabled
 from scenarios.language.acts import read_acts
+from scenarios.language.budget import check_clients, check_partitions, check_time
 from scenarios.language.cluster import read_cluster
 from scenarios.language.conditions import Condition, Names
 from scenarios.language.expectations import (
@@ -247,12 +248,17 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
     names = Names()
     if spec is not None and len(document.mistakes) == mistakes:
         names = _declared(spec, tuple(act for reader in readers if reader is not None for act in reader.acts))
+        check_clients(names.clients or (), node)
+        check_partitions(names.topics or {}, node)
     for reader in readers:
         if reader is not None:
             reader.node.tried(partial(reader.check_acts, names), None)
     steps = [None if reader is None else reader.node.tried(partial(reader.finish, names), None) for reader in readers]
-    latest = 0
+    latest = end = 0
     for step, item in zip(steps, items, strict=True):
+        if step is not None:
+            end = max(end, step.at) if step.at is not None else end + (step.wait if step.until is None else step.within)
+            check_time(end, item)
         if step is not None and step.at is not None:
             if step.at < latest:
                 assert isinstance(item, Fields)

@@ -12,9 +12,10 @@ from typing import Final
 import attrs
 
 from core.lab.acts import ACTS
-from core.lab.spec import MAX_BROKERS, MAX_LOSS_PPM, MAX_PARTITIONS, MAX_REPLICAS
+from core.lab.spec import MAX_BROKERS, MAX_CLIENTS, MAX_LOSS_PPM, MAX_PARTITIONS, MAX_REPLICAS
 from scenarios.io.text_file import MAX_BYTES
 from scenarios.language.acts import as_written
+from scenarios.language.budget import MAX_EVENTS
 from scenarios.language.values import write_ppm
 from scenarios.readings.all_readings import READINGS
 
@@ -131,7 +132,7 @@ partition. If a reading has no value at the moment, every comparison with it is 
 `[1, controller]`, and a partition is `orders-0`.
 
 **Limits.** A cluster can have up to {MAX_BROKERS:,} brokers, {MAX_PARTITIONS:,} partitions, and {MAX_REPLICAS:,} replicas. A script can have
-up to {MAX_BYTES >> 20} MB of text. A link can lose at most {write_ppm(MAX_LOSS_PPM)} of its messages. TCP retransmits each lost message until it
+up to {MAX_CLIENTS:,} clients and {MAX_BYTES >> 20} MB of text, and its steps can take up to ten years. A run stops after {MAX_EVENTS:,} events. A link can lose at most {write_ppm(MAX_LOSS_PPM)} of its messages. TCP retransmits each lost message until it
 arrives. For a link that loses all messages, use `cut`. If a script has errors, isrlab refuses it with exit code 2, and lists all errors
 with their lines and columns.
 """

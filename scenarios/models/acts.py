@@ -18,6 +18,7 @@ from core.models.quorum.system import StartElection
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.errors import did_you_mean
 from scenarios.language.acts import read_acts as read_kafka_acts
+from scenarios.language.budget import check_requests
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_text
 
@@ -243,6 +244,8 @@ def _from_fields(act: Any, node: Fields) -> ScriptAct:
             elif field.default is attrs.NOTHING:
                 node.document.add(node.error(f"'{written}' is missing", f"{act.word} needs it"))
     made: ScriptAct = act(**values)
+    if isinstance(made, WriteRequest):
+        check_requests(made.count * made.versions, node)
     return made
 
 
@@ -258,18 +261,19 @@ def _value(node: Node, name: str) -> Any:
     return as_text(node, "write a name")
 
 
-def check_names(act: ScriptAct, node: Node, servers: set[str], clients: set[str]) -> None:
+def check_names(act: ScriptAct, node: Node, servers: frozenset[str], clients: frozenset[str]) -> None:
     """Refuse an act that names a server or a client that does not exist."""
+    known: tuple[frozenset[str], ...]
     for field in attrs.fields(type(act)):
         value = getattr(act, field.name)
         if field.name in ("client", "clients"):
-            known, what = clients, "client"
+            known, what = (clients,), "client"
         elif field.name in ("server", "servers", "source"):
-            known, what = servers, "server"
+            known, what = (servers,), "server"
         elif field.name in ("a", "b"):
-            known, what = servers | clients, "server"
+            known, what = (servers, clients), "server"
         else:
             continue
         for name in value if isinstance(value, tuple) else (value,):
-            if name and name not in known:
-                raise node.error(f"unknown {what} '{shortened(name)}'", did_you_mean(name, sorted(known)))
+            if name and not any(name in names for names in known):
+                raise node.error(f"unknown {what} '{shortened(name)}'", did_you_mean(name, sorted(frozenset().union(*known))))

@@ -33,10 +33,11 @@ from core.models.system import QUIET
 from core.sim.units import SECOND
 from scenarios.errors import Place, did_you_mean
 from scenarios.gc_disabled import gc_disabled
+from scenarios.language.budget import check_clients, check_time
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.script import first_sentence
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_text, as_word
-from scenarios.models.acts import ACTS, ScriptAct, check_names, read_acts
+from scenarios.models.acts import ACTS, Rest, ScriptAct, check_names, read_acts
 from scenarios.models.expectations import Expectation, Names, read_expectations, read_under
 from scenarios.models.systems import System, read_systems, system_of
 
@@ -133,6 +134,7 @@ def read_model_script(root: Fields, source: str) -> ModelScenario:
         servers = frozenset(name for system in systems for name in system.servers)
         clients = root.read("clients", partial(_clients, servers=servers), ())
         names = Names(tuple(system.name for system in systems), servers, frozenset(client.name for client in clients))
+        check_clients(names.clients, root)
         fault = root.read("fault", _fault, None)
         if fault is not None:
             for word in ("clients", "timeline", "rest"):
@@ -142,6 +144,13 @@ def read_model_script(root: Fields, source: str) -> ModelScenario:
                         f"'{word}' is not allowed with 'fault'",
                         f"omit '{word}', because a script with 'fault' uses the clients and acts of that fault",
                     )
+        steps = root.read("timeline", partial(_steps, names=names), ())
+        rest = root.read("rest", as_duration, QUIET)
+        end = 0
+        for step in steps:
+            end = max(end, step.at) if step.at is not None else end + (step.within if step.until else step.wait)
+            end += sum(act.quiet for act in step.acts if isinstance(act, Rest))
+        check_time(end + rest, root)
         return ModelScenario(
             name=root.read("scenario", as_text, FilePath(source).stem),
             about=root.read("about", as_text, ""),
@@ -149,9 +158,9 @@ def read_model_script(root: Fields, source: str) -> ModelScenario:
             seed=root.read("seed", as_int, 0),
             systems=systems,
             clients=clients,
-            steps=root.read("timeline", partial(_steps, names=names), ()),
+            steps=steps,
             fault=fault,
-            rest=root.read("rest", as_duration, QUIET),
+            rest=rest,
             expects=root.read("expect", lambda node: read_expectations(node, names), ()),
         )
 
@@ -237,5 +246,5 @@ def _step(node: Node, names: Names) -> Step:
 def _acts(node: Node, word: str, names: Names) -> tuple[ScriptAct, ...]:
     found = read_acts(word, node)
     for act in found:
-        check_names(act, node, set(names.servers), set(names.clients))
+        check_names(act, node, names.servers, names.clients)
     return found

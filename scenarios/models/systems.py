@@ -16,6 +16,7 @@ from core.models.mysql.settings import MySQLSettings
 from core.models.mysql.system import MySQL
 from core.models.quorum.system import Quorum
 from scenarios.errors import did_you_mean
+from scenarios.language.budget import MAX_SERVERS
 from scenarios.language.nodes import Fields, Items, Node, shortened
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_text, as_word, each
 
@@ -27,6 +28,9 @@ DURATIONS: Final = frozenset({
     "check_timeout", "publish_timeout", "lease_period", "heartbeat", "election_min", "election_max", "latency",
 })  # fmt: skip
 """The model settings that contain a time in µs, which scripts write as a duration such as `300ms`."""
+
+_SERVERS: Final = {"nodes": 1, "brokers": 1, "replicas": 0}
+"""The settings that contain a number of servers, and the smallest value of each."""
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1}
 """The valid values of Kafka's acks setting."""
@@ -114,6 +118,8 @@ def _value(node: Node, name: str, default: object) -> Any:
         return as_duration(node)
     if isinstance(default, bool):
         return as_bool(node)
+    if name in _SERVERS:
+        return as_int(node, _SERVERS[name], MAX_SERVERS)
     if isinstance(default, int):
         return as_int(node, 0, 10**9)
     if isinstance(default, tuple):
