@@ -1,7 +1,7 @@
 """The command line `isrlab`: its commands, its deferred imports, and its exit codes.
 
 The exit code is 0 if every expectation held, and 1 if an expectation failed. The exit code is 2 for bad input, with a line on stderr for
-each mistake, also if the input needs more memory than there is. The exit code is 70 if the playground itself failed, and 74 if stdout could not be written. If the reader of stdout has closed
+each mistake, also if the input needs more memory than there is. The exit code is 3 if a run reached a limit (`--max-events`, `--max-seconds`). The exit code is 70 if the playground itself failed, and 74 if stdout could not be written. If the reader of stdout has closed
 the pipe, as `head` does, the exit code is 141, and there is no message. Results go to stdout and everything else goes to stderr, both
 through `scenarios.io.standard_streams`. Each command imports its modules when it runs, so that `isrlab run` starts without the terminal
 framework and without Spark.
@@ -105,7 +105,7 @@ def parser_for(command: str) -> Parser:
     parser = Parser(
         prog="isrlab",
         description="A laboratory for Kafka's replication protocol: play with a cluster, run scenarios, and report on sessions.",
-        epilog="exit codes: 0 if all expectations held, 1 if an expectation failed, 2 if the input is invalid, 74 if isrlab cannot write to stdout",
+        epilog="exit codes: 0 if all expectations held, 1 if an expectation failed, 2 if the input is invalid, 3 if a run was stopped at a limit, 74 if isrlab cannot write to stdout",
     )
     parser.add_argument("--version", action=Version, nargs=0, help="print the version and whether the engine is compiled")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)

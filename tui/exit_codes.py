@@ -13,6 +13,9 @@ FAILED: Final = 1
 BAD_INPUT: Final = 2
 """Exit code: bad input. Messages on stderr describe each mistake and its location."""
 
+LIMIT_REACHED: Final = 3
+"""Exit code: a run was stopped at a limit, so its expectations are not known. A message on stderr names the run and the limit."""
+
 INTERNAL: Final = 70
 """Exit code (`EX_SOFTWARE` of sysexits.h): the playground itself failed. A message on stderr names the file with the saved session."""
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarios.gc_disabled import gc_disabled
-from scenarios.io.standard_streams import print_json, print_lines, print_messages
+from scenarios.io.standard_streams import print_error, print_json, print_lines, print_messages
 from tui.commands.console import write_text
 from tui.commands.options import add_feature_option, add_run_options, features_of, release_of, seed_of
-from tui.exit_codes import FAILED, HELD
+from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
 
 if TYPE_CHECKING:
     from core.kafka.release import Release
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from scenarios.running.comparison import Comparison
     from scenarios.running.model_runner import ModelResult
     from scenarios.running.runner import Result
+    from tui.commands.run_watch import RunWatch
 
 
 def add_commands(commands: Any) -> None:
@@ -43,14 +45,43 @@ def add_commands(commands: Any) -> None:
         help="run the faults of a scenario, or a fault such as primary-dies, under another replication model, with the same clients in "
         "each; repeat this option for several models",
     )
+    run.add_argument("--max-events", metavar="N", help="stop a run after this many events, with exit code 3; by default, 1000000000")
+    run.add_argument("--max-seconds", metavar="S", help="stop a run after this many seconds of real time, with exit code 3")
     run.add_argument("--json", action="store_true", help="print the results as one JSON document")
     run.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
     run.set_defaults(command=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    if arguments.model:
-        return _run_models(arguments)
+    from tui.commands.run_watch import LimitReached
+
+    watch = _watch(arguments)
+    try:
+        return _run_models(arguments, watch) if arguments.model else _run_scenarios(arguments, watch)
+    except LimitReached as stopped:
+        print_error(str(stopped))
+        return LIMIT_REACHED
+
+
+def _watch(arguments: argparse.Namespace) -> RunWatch:
+    """Return the watch over the runs, with the limits from the command line."""
+    from scenarios.errors import InputError
+    from scenarios.language.budget import MAX_EVENTS
+    from tui.commands.run_watch import RunWatch
+
+    events, seconds = arguments.max_events, arguments.max_seconds
+    if events is not None and not (events.isascii() and events.isdecimal() and len(events) < 19 and int(events) > 0):
+        raise InputError(f"--max-events: '{events[:40]}' is not a number of events; write a whole number from 1")
+    try:
+        limit = None if seconds is None else float(seconds)
+    except ValueError:
+        limit = math.nan
+    if limit is not None and not 0 < limit < 1e9:
+        raise InputError(f"--max-seconds: '{seconds[:40]}' is not a time; write a number of seconds, for example 60")
+    return RunWatch(MAX_EVENTS if events is None else int(events), limit)
+
+
+def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
     with gc_disabled():
         from scenarios import catalogue
         from scenarios.errors import InputError
@@ -88,17 +119,22 @@ def _run(arguments: argparse.Namespace) -> int:
             for number, scenario in enumerate(scenarios):
                 compared.append(
                     _compare(
-                        scenario, releases_of(scenario, wanted), seed, logs[number * len(wanted) :], None if arguments.json else print_all
+                        scenario,
+                        releases_of(scenario, wanted),
+                        seed,
+                        logs[number * len(wanted) :],
+                        None if arguments.json else print_all,
+                        watch,
                     )
                 )
                 done.extend(outcome.result for outcome in compared[-1].outcomes)
         else:
             for (scenario, under), log in zip(runs, logs, strict=True):
-                result = _run_one(scenario, under, seed, log)
+                result = _run_one(scenario, under, seed, log, watch)
                 done.append(result)
                 if not arguments.json:
                     print_all(results.lines(result))
-        for counted in _run_model_scenarios(models, seed):
+        for counted in _run_model_scenarios(models, seed, watch):
             done.append(counted)
             if not arguments.json:
                 print_all(results.lines(counted))
@@ -127,7 +163,7 @@ def _refuse_options_of_kafka(arguments: argparse.Namespace, scenarios: Sequence[
             raise InputError(f"--{option}: {scenarios[0].source} runs other replication models, which have no {lacks}")
 
 
-def _run_model_scenarios(scenarios: Sequence[ModelScenario], seed: int | None) -> Iterator[ModelResult]:
+def _run_model_scenarios(scenarios: Sequence[ModelScenario], seed: int | None, watch: RunWatch) -> Iterator[ModelResult]:
     """Run scripts for other replication models. Yield the result of each system."""
     if not scenarios:
         return
@@ -135,23 +171,27 @@ def _run_model_scenarios(scenarios: Sequence[ModelScenario], seed: int | None) -
 
     for scenario in scenarios:
         for system in scenario.systems:
-            yield ModelRun(scenario, system, seed).run()
+            with watch.over(f"{scenario.name} ({system.name})"):
+                result = ModelRun(scenario, system, seed, watch.sink(None)).run()
+            yield result
 
 
-def _run_models(arguments: argparse.Namespace) -> int:
+def _run_models(arguments: argparse.Namespace, watch: RunWatch) -> int:
     """Run faults under several replication models. Print the counts for each model, and the first difference that a client sees."""
     with gc_disabled():
         from scenarios.errors import InputError
         from scenarios.io.termination_signals import raise_on_signals
         from scenarios.running import models
 
-    for option in ("release", "feature", "log", "junit", "json"):
-        if getattr(arguments, option):
+    for option in ("release", "feature", "log", "junit", "json", "max-events"):
+        if getattr(arguments, option.replace("-", "_")):
             raise InputError(f"--{option}: cannot be combined with --model")
     seed = seed_of(arguments.seed)
     with raise_on_signals():
         for name in arguments.scenarios or models.fault_names():
-            print_lines(models.lines(name, arguments.model, 0 if seed is None else seed), flush=True)
+            with watch.over(name):
+                lines = list(models.lines(name, arguments.model, 0 if seed is None else seed))
+            print_lines(lines, flush=True)
     return HELD
 
 
@@ -163,18 +203,21 @@ def _print_to_stderr(lines: Iterable[str]) -> None:
     print_messages(*lines)
 
 
-def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | None) -> Result:
+def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | None, watch: RunWatch) -> Result:
     from scenarios.running.runner import Run
 
+    name = f"{scenario.name} ({release.name})"
     if log is None:
-        return Run(scenario, release, seed).run()
+        with watch.over(name):
+            return Run(scenario, release, seed, watch.sink(None)).run()
     from scenarios.logs.log_header import make_header
     from scenarios.logs.log_writer import LogWriter
 
     with LogWriter(log, make_header(scenario.spec, release, scenario.seed if seed is None else seed, scenario.name)) as writer:
-        run = Run(scenario, release, seed, writer)
-        writer.begin()
-        result = run.run()
+        with watch.over(name):
+            run = Run(scenario, release, seed, watch.sink(writer))
+            writer.begin()
+            result = run.run()
         writer.close(run.cluster.now)
     return result
 
@@ -185,6 +228,7 @@ def _compare(
     seed: int | None,
     logs: Sequence[str | None],
     print_all: Callable[[Iterable[str]], None] | None,
+    watch: RunWatch,
 ) -> Comparison:
     """Run a scenario under several releases. Report the result of each run, and the first difference."""
     from scenarios.logs.log_header import make_header
@@ -199,7 +243,8 @@ def _compare(
         for writer in writers:
             if writer is not None:
                 writer.begin()
-        compared = comparison.compare(scenario, releases, seed, writers)
+        with watch.over(f"{scenario.name} ({', '.join(release.name for release in releases)})"):
+            compared = comparison.compare(scenario, releases, seed, [watch.sink(writer) for writer in writers])
         for writer, outcome in zip(writers, compared.outcomes, strict=False):
             if writer is not None:
                 writer.close(outcome.result.time)
