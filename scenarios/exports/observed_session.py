@@ -66,6 +66,7 @@ class _Differs(Exception):
 def _observe_log(source: str, at: int | None, observer: SessionObserver) -> Cluster:
     reader = LogReader(source)
     events = list(reader)
+    reader.refuse_unknown_kinds("a replay")
     if problem := reader.problem():
         print_messages(problem)
     count = 0

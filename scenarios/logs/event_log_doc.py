@@ -77,8 +77,9 @@ example, the line names a broker that does not exist, a topic that no earlier li
 number out of range, such as offset −5.
 
 **Versions.** isrlab reads version {VERSION} of the format, which is the first version, and refuses newer versions. A new kind or a new
-column changes the version only if an older version of isrlab would misinterpret the log. An older version rejects an event whose kind it
-does not know, and reports the number of the line. If the version changes, this page lists the changes, and logs of all older versions
+column changes the version only if an older version of isrlab would misinterpret the log. An older version skips
+events whose kinds it does not know, ignores columns that it does not know, and reports how many there are. Only a replay and a conversion
+need every event of a log. If the version changes, this page lists the changes, and logs of all older versions
 remain readable.
 """
 

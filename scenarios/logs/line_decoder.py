@@ -7,7 +7,8 @@ created on an earlier line. All readers of logs use this decoder.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -33,6 +34,12 @@ _COUNT: Final = (-1, _MOST)
 _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
 """Columns that contain a broker ID, or -1 if there is no broker. This set does not include the columns of type `tuple[int, ...]`, which
 contain several broker IDs."""
+
+_LONGEST: Final = 40
+"""The maximum length of an unknown name in a message."""
+
+_NAMED: Final = 8
+"""The maximum number of unknown kinds, and of unknown columns, that a message lists."""
 
 _SHOWN: Final = 12
 """The maximum number of brokers that an error message lists."""
@@ -63,12 +70,24 @@ class WrongEvent(Exception):
     """The error for an event that no session of the cluster can have recorded. The message contains a remedy.
 
     Attributes:
-        event: the decoded event; None if its kind is not known.
+        event: the decoded event.
     """
 
-    def __init__(self, problem: str, event: tuple[Any, ...] | None = None) -> None:
+    def __init__(self, problem: str, event: tuple[Any, ...]) -> None:
         super().__init__(problem)
         self.event = event
+
+
+class UnknownKind(Exception):
+    """The exception for an event of a kind that this version of isrlab does not know. The message contains a remedy.
+
+    Attributes:
+        stamp: the number, the time, the cause, and the kind of the event.
+    """
+
+    def __init__(self, problem: str, stamp: tuple[int, int, int, str]) -> None:
+        super().__init__(problem)
+        self.stamp = stamp
 
 
 class _Reading:
@@ -91,13 +110,14 @@ class _Reading:
 
 
 @functools.cache
-def _decoder(kind: str, bounded: bool) -> Callable[[bytes], msgspec.Struct]:
+def _decoder(kind: str, strict: bool) -> Callable[[bytes], msgspec.Struct]:
+    """Return the decoder of a kind. A decoder that is not strict ignores unknown columns, and accepts numbers out of bounds."""
     event = KINDS[kind]
     columns = [
-        (name, _bounded(name, type_) if bounded else type_, *([event.defaults[name]] if name in event.defaults else []))
+        (name, _bounded(name, type_) if strict else type_, *([event.defaults[name]] if name in event.defaults else []))
         for name, type_ in columns_of(event)
     ]
-    line = msgspec.defstruct(event.__name__, [*STAMP, *columns, MORE_CAUSES], forbid_unknown_fields=True, gc=False)
+    line = msgspec.defstruct(event.__name__, [*STAMP, *columns, MORE_CAUSES], forbid_unknown_fields=strict, gc=False)
     return msgspec.json.Decoder(line).decode
 
 
@@ -113,10 +133,18 @@ class _Kind(msgspec.Struct):
     kind: str
 
 
+_stamp_of: Final = msgspec.json.Decoder(msgspec.defstruct("Stamp", STAMP)).decode
+
+
 class LineDecoder:
     """Decodes lines into event tuples. The decoder must be called with all lines of a log, in order.
 
+    Attributes:
+        unknown: the number of events of each unknown kind, and of events with each unknown column, as `KIND.COLUMN`. Unknown columns are
+            ignored.
+
     Raises:
+        UnknownKind: the event is of an unknown kind.
         WrongEvent: no session of the cluster can have recorded the event.
         msgspec.DecodeError, UnicodeDecodeError, RecursionError: the line is not an event.
     """
@@ -131,15 +159,19 @@ class LineDecoder:
         """
         self._deleted: dict[str, None] = {}
         """The topics that an earlier line has deleted and that no line has created since then."""
+        self.unknown: Counter[str] = Counter()
 
     def __call__(self, line: bytes) -> tuple[Any, ...]:
         kind = self._kind_of(line).kind
-        reading = self._readings.get(kind) or self._reading(kind)
+        reading = self._readings.get(kind) or self._reading(kind, line)
         try:
             event = _event(reading.decode(line))
         except msgspec.ValidationError:
             event = _event(_decoder(kind, False)(line))
-            raise WrongEvent(_out_of_bounds(event), event) from None
+            if problem := _out_of_bounds(event):
+                raise WrongEvent(problem, event) from None
+            known = {*(name for name, _ in STAMP), *KINDS[kind].columns, MORE_CAUSES[0]}
+            self.unknown.update(f"{kind}.{name}" for name in msgspec.json.decode(line) if name not in known)
         if problem := self._problem(reading, event):
             raise WrongEvent(problem, event)
         if reading.creates:
@@ -148,9 +180,11 @@ class LineDecoder:
             self._deleted[event[4]] = None
         return event
 
-    def _reading(self, kind: str) -> _Reading:
+    def _reading(self, kind: str, line: bytes) -> _Reading:
         if kind not in KINDS:
-            raise WrongEvent(f"unknown kind '{kind[:40]}'; {did_you_mean(kind, KINDS, 'see EVENTLOG.md')}")
+            stamp: Any = astuple(_stamp_of(line))
+            self.unknown[kind[:_LONGEST].replace(".", "_")] += 1
+            raise UnknownKind(f"unknown kind '{kind[:_LONGEST]}'; {did_you_mean(kind, KINDS, 'see EVENTLOG.md')}", stamp)
         reading = self._readings[kind] = _Reading(kind)
         return reading
 
@@ -195,13 +229,28 @@ class LineDecoder:
 
 
 def _out_of_bounds(event: tuple[Any, ...]) -> str:
-    """Return the error message for an event that has a number outside its bounds."""
+    """Return the error message for an event that has a number outside its bounds; empty if all numbers are within them."""
     columns = KINDS[event[3]].columns
     for (name, written), value in zip(columns.items(), event[len(STAMP) :], strict=True):
         least, most = _BOUNDS.get(name, _COUNT)
         if written == "int" and not least <= value <= most:
             return f"{name} cannot be {value}; it must be {f'at least {least}' if value < least else f'at most {most:,}'}"
-    raise AssertionError(event)
+    return ""
 
 
-__all__ = ["STAMP", "LineDecoder", "WrongEvent", "columns_of"]
+def about_unknown(unknown: Mapping[str, int]) -> str:
+    """Return a sentence about unknown kinds and columns (`LineDecoder.unknown`)."""
+    kinds = {name: count for name, count in unknown.items() if "." not in name}
+    columns = [name for name in unknown if "." in name]
+    said = []
+    if kinds:
+        total, few = sum(kinds.values()), dict(list(kinds.items())[:_NAMED])
+        listed = ", ".join(f"{name} ({count:,})" for name, count in few.items()) + (", …" if len(few) < len(kinds) else "")
+        said.append(f"{total:,} event{'s' if total > 1 else ''} of unknown kinds {'are' if total > 1 else 'is'} skipped: {listed}")
+    if columns:
+        listed = ", ".join(columns[:_NAMED]) + (", …" if len(columns) > _NAMED else "")
+        said.append(f"unknown columns are ignored: {listed}")
+    return f"another version of isrlab wrote this log; {'; '.join(said)}"
+
+
+__all__ = ["STAMP", "LineDecoder", "UnknownKind", "WrongEvent", "about_unknown", "columns_of"]

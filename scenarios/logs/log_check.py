@@ -6,7 +6,7 @@ Unlike readers, which stop at the first invalid line, the check continues and re
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Final
 
@@ -17,7 +17,7 @@ from core.kafka.events import Acted
 from core.lab.recorded_acts import recorded_act
 from core.sim.events import causes_of
 from scenarios.errors import InputError
-from scenarios.logs.line_decoder import LineDecoder, WrongEvent
+from scenarios.logs.line_decoder import LineDecoder, UnknownKind, WrongEvent
 from scenarios.logs.log_file import MAX_LINE, open_log_file
 from scenarios.logs.log_header import End
 from scenarios.logs.log_reader import LogReader, one_line
@@ -38,12 +38,15 @@ class Checked:
         end_us: the virtual time, in µs, in the end line. Without an end line, this is the virtual time of the last event.
         problems: the first `MAX_SHOWN` problems, as `FILE:LINE: …`.
         count: the total number of problems.
+        unknown: the number of events of each unknown kind, and of events with each unknown column. They are not problems, because another
+            version of isrlab can have written the log.
     """
 
     events: int = 0
     end_us: int = 0
     problems: list[str] = attrs.field(factory=list)
     count: int = 0
+    unknown: Mapping[str, int] = attrs.field(factory=dict)
 
 
 def check_log(path: str | Path) -> Checked:
@@ -61,8 +64,10 @@ def check_log(path: str | Path) -> Checked:
     except InputError as wrong:
         tell(str(wrong))
         return checked
+    decode = LineDecoder(reader.spec)
+    checked.unknown = decode.unknown
     try:
-        for line, problem in _problems(Path(path), LineDecoder(reader.spec), checked):
+        for line, problem in _problems(Path(path), decode, checked):
             tell(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
             if checked.count >= MAX_COUNTED:
                 break
@@ -99,10 +104,10 @@ def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tup
                         yield number, f"the end line says that the session ended at {end.t} µs, but the last event is at {last_time} µs"
                     continue
                 event = decode(line)
+            except UnknownKind as unknown:
+                event = unknown.stamp
             except WrongEvent as wrong:
                 yield number, str(wrong)
-                if wrong.event is None:
-                    continue
                 event = wrong.event
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
                 if line.endswith(b"\n"):

@@ -1,11 +1,12 @@
 """Reads the event log of a session.
 
-If the process was killed, an incomplete last line is reported and skipped. Any other invalid line raises an error with its line number.
+If the process was killed, an incomplete last line is reported and skipped. Events of kinds that this version of isrlab does not know are
+counted and skipped, and unknown columns are counted and ignored. Any other invalid line raises an error with its line number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,7 +16,7 @@ from core.kafka.release import Release
 from core.lab.spec import ClusterSpec
 from scenarios.errors import InputError, LogError
 from scenarios.io.standard_streams import print_messages
-from scenarios.logs.line_decoder import LineDecoder, WrongEvent
+from scenarios.logs.line_decoder import LineDecoder, UnknownKind, WrongEvent, about_unknown
 from scenarios.logs.log_file import MAX_LINE, open_log_file
 from scenarios.logs.log_header import End, Header, parse_header
 
@@ -27,6 +28,8 @@ class LogReader:
         header: the first line of the log.
         spec: the cluster in the header.
         end: the end line, set after the last event; None if the log has no end line.
+        unknown: the number of events of each unknown kind, which are skipped, and of events with each unknown column, which is ignored
+            (`LineDecoder.unknown`).
         torn: the line number of an incomplete last line that was skipped; 0 if the last line is complete.
     """
 
@@ -35,6 +38,7 @@ class LogReader:
         self.source = str(path) if source is None else source
         self.end: End | None = None
         self.torn = 0
+        self.unknown: Mapping[str, int] = {}
         try:
             self._file: BinaryIO = open_log_file(path)
         except OSError as wrong:
@@ -70,6 +74,7 @@ class LogReader:
             LogError: a line is malformed, out of order, or after the end line.
         """
         decode = LineDecoder(self.spec)
+        self.unknown = decode.unknown
         last_seq = last_time = 0
         number = 1
         with self._file:
@@ -86,7 +91,9 @@ class LogReader:
                                 self.source, number, f"the last line says that the log has {self.end.events} events, but it has {last_seq}"
                             )
                         continue
-                    event = decode(line)
+                    event, known = decode(line), True
+                except UnknownKind as unknown:
+                    event, known = unknown.stamp, False
                 except WrongEvent as wrong:
                     raise LogError(self.source, number, str(wrong)) from None
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
@@ -99,7 +106,8 @@ class LogReader:
                 if event[1] < last_time:
                     raise LogError(self.source, number, f"event {event[0]} is earlier than the previous event; lines are out of order")
                 last_seq, last_time = event[0], event[1]
-                yield event
+                if known:
+                    yield event
 
     def _next_line(self, number: int) -> bytes:
         try:
@@ -114,13 +122,31 @@ class LogReader:
         """Close the file. An iteration over all events also closes the file."""
         self._file.close()
 
+    def refuse_unknown_kinds(self, what: str) -> None:
+        """Refuse a log with events of unknown kinds. Call this method only after the last event has been read.
+
+        Args:
+            what: what needs every event of the log, for example `a replay`.
+
+        Raises:
+            InputError: the log has events of unknown kinds.
+        """
+        if any("." not in name for name in self.unknown):
+            raise InputError(f"{self.source}: {what} needs every event of a log, but {about_unknown(self.unknown)}")
+
     def problem(self) -> str:
-        """Return a message if the log was not closed, and '' if it was closed. Call this method only after the last event has been read."""
+        """Return a message if the log was not closed, or has unknown kinds or columns; otherwise ''. Call this method only after the last
+        event has been read.
+        """
+        unknown = f"; {about_unknown(self.unknown)}" if self.unknown else ""
         if self.torn:
-            return f"{self.source}:{self.torn}: the last line is incomplete (the process was killed while it was writing); isrlab skips this line"
+            return (
+                f"{self.source}:{self.torn}: the last line is incomplete (the process was killed while it was writing); isrlab skips this "
+                f"line{unknown}"
+            )
         if self.end is None:
-            return f"{self.source}: the log has no end line, because its process was killed; all events up to that point are read"
-        return ""
+            return f"{self.source}: the log has no end line, because its process was killed; all events up to that point are read{unknown}"
+        return f"{self.source}: {about_unknown(self.unknown)}" if self.unknown else ""
 
 
 def one_line(wrong: Exception) -> str:

@@ -89,6 +89,7 @@ def replay(path: str | Path) -> Replayed:
     """
     reader = LogReader(path)
     events = list(reader)
+    reader.refuse_unknown_kinds("a replay")
     with open_log_file(path) as file:
         lines = file.read().split(b"\n")
     source = str(path)

@@ -11,6 +11,8 @@ from urllib.parse import unquote
 import attrs
 from pyspark.sql import functions as F
 
+from core.kafka.events import KINDS
+from scenarios.logs.line_decoder import about_unknown
 from spark_reports.compute.session_settings import interpreting_session
 from spark_reports.errors import ReportError
 from spark_reports.logs.session_log import SessionLog, dataset_log, explain_bad_line, name_sessions, session_name
@@ -22,7 +24,7 @@ from spark_reports.summaries.inputs import occurring_kinds
 from spark_reports.summaries.registry import CHARTS, SUMMARIES, columns_of, kinds_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 PrintLine = Callable[[str], None]
@@ -116,7 +118,20 @@ def load_logs(
     # This also caches the events. The query uses generated code.
     occurring = occurring_kinds(frames.infrequent)
     logs = [*good, *logs]
+    if not occurring <= KINDS.keys() | {DATASET_HEADER, DATASET_TAIL}:
+        for session, unknown in _unknown_kinds(frames.infrequent).items():
+            print_error(f"{session}: {about_unknown(unknown)}")
     return LoadedLogs(_of_sessions(frames, logs) if refused else frames, interpreting_session(spark), occurring, logs, refused)
+
+
+def _unknown_kinds(infrequent: DataFrame) -> dict[str, dict[str, int]]:
+    """Return the number of events of each unknown kind, by session."""
+    known = (*KINDS, DATASET_HEADER, DATASET_TAIL)
+    rows = infrequent.where(~F.col("kind").isin(*known)).groupBy("session", "kind").count().sort("session", "kind").collect()
+    found: dict[str, dict[str, int]] = {}
+    for session, kind, count in rows:
+        found.setdefault(session, {})[kind[:40]] = count
+    return found
 
 
 def _dataset_logs(

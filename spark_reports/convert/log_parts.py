@@ -55,6 +55,7 @@ def read_log_parts(path: Path) -> LogParts:
 
     Raises:
         LogError: a line is invalid.
+        InputError: the log has events of unknown kinds.
     """
     reader = LogReader(path)
     events = end_us = 0
@@ -68,6 +69,7 @@ def read_log_parts(path: Path) -> LogParts:
             if line != encode_event(event) or _WRITTEN_OTHERWISE.search(line):
                 kept[events] = line.decode()
         tail = log.read()
+    reader.refuse_unknown_kinds("a conversion")
     if reader.end is not None:
         end_us = reader.end.t
     ended, torn = reader.end is not None, bool(reader.torn)

@@ -27,11 +27,11 @@ REST: Final = "rest"
 def remote_lines_to_rows(
     spark: SparkSession, logs: Sequence[SessionLog], kinds: Collection[str], columns: Collection[str], staging: Path | None
 ) -> DataFrame:
-    """Return the events of the given kinds from all logs, with the given columns, and every unusable line.
+    """Return the events of the given kinds, and of unknown kinds, from all logs, with the given columns, and every unusable line.
 
     The result has the columns `session` and `bad`, the fields that all events have, and those of `columns` that events of frequent kinds
     have. The remaining columns are in `rest`, which is null for events of frequent kinds. `bad` is true for a line that is not JSON, has a
-    field with a wrong type, has an unknown kind, or lacks one of `columns` that its kind requires.
+    field with a wrong type, or lacks one of `columns` that its kind requires.
 
     Args:
         staging: a directory on this machine for links with plain names, which are needed because Spark interprets some characters in paths;
@@ -60,7 +60,7 @@ def remote_lines_to_rows(
     often = frequent_columns(columns)
     known = ", ".join(f"'{kind}'" for kind in KINDS)
     bad = (
-        f"coalesce({CORRUPT_FIELD} IS NOT NULL OR seq IS NULL OR t IS NULL OR cause IS NULL OR kind NOT IN ({known}) "
+        f"coalesce({CORRUPT_FIELD} IS NOT NULL OR seq IS NULL OR t IS NULL OR cause IS NULL OR kind IS NULL "
         f"OR {_missing_columns(kinds, columns)}, true) AS bad"
     )
     rest = ", ".join(f"'{name}', `{name}`" for name in columns if name not in often)
@@ -70,7 +70,7 @@ def remote_lines_to_rows(
         raw.where(f"{HEADER_FIELD} IS NULL AND NOT coalesce({END_FIELD}, false)")
         .withColumn(SESSION, session)
         .selectExpr(SESSION, *ENVELOPE_NAMES, *(f"`{name}`" for name in often), *packed, bad)
-        .where(f"bad OR kind IN ({wanted})")
+        .where(f"bad OR kind IN ({wanted}) OR kind NOT IN ({known})")
     )
 
 

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 import attrs
 
+from core.kafka.events import KINDS
 from spark_reports.logs.session_log import SessionLog
 from spark_reports.rows.lines_to_rows import NotStageable, arrow_schema, block_to_table, check_rows, has_arrow, line_blocks
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, FREQUENT_KINDS, LINE, SESSION
@@ -125,7 +126,7 @@ def _stage_log(log: SessionLog, target: Path, infrequent: Path, kinds: Collectio
     from pyarrow import compute as pc
 
     schema = arrow_schema(columns)
-    wanted, often = pa.array(sorted(kinds)), pa.array(sorted(FREQUENT_KINDS))
+    wanted, often, known = pa.array(sorted(kinds)), pa.array(sorted(FREQUENT_KINDS)), pa.array(sorted(KINDS))
     seq = 0
     with (
         Path(log.readable).open("rb") as file,
@@ -139,7 +140,8 @@ def _stage_log(log: SessionLog, target: Path, infrequent: Path, kinds: Collectio
             table = block_to_table(block, schema)
             check_rows(table, block, seq, kinds, columns)
             seq += table.num_rows
-            table = table.filter(pc.is_in(table["kind"], wanted))
+            # Events of unknown kinds are kept, so that the report can count them.
+            table = table.filter(pc.or_(pc.is_in(table["kind"], wanted), pc.invert(pc.is_in(table["kind"], known))))
             writer.write_table(table)
             few = table.filter(pc.invert(pc.is_in(table["kind"], often)))
             infrequent_writer.write_table(_of_session(few, log.session))

@@ -78,6 +78,7 @@ def add_commands(commands: Any) -> None:
 def _log_check(arguments: argparse.Namespace) -> int:
     from core.sim.units import format_duration
     from scenarios.errors import InputError
+    from scenarios.logs.line_decoder import about_unknown
     from scenarios.logs.log_check import check_log
 
     bad = 0
@@ -90,6 +91,8 @@ def _log_check(arguments: argparse.Namespace) -> int:
             print_error(problem)
         if checked.count > len(checked.problems):
             print_error(f"{path}: {checked.count - len(checked.problems):,} more problems")
+        if checked.unknown:
+            print_messages(f"{path}: {about_unknown(checked.unknown)}")
         if checked.count:
             bad += 1
         else:

@@ -65,9 +65,8 @@ def test_every_problem_is_named_with_its_line(log: Path, tmp_path: Path) -> None
     changed[-1]["events"] = count + 1
     told = problems_of(tmp_path, changed)
     assert told[0] == ":4: event 3 names event 3 as its cause; a cause must come before its effect, and 0 means no cause"
-    assert told[1].startswith(":8: unknown kind 'isr-shrank'; did you mean 'isr-shrunk'?")
-    assert told[2] == ":9: event 8 follows event 6; event 7 is missing"
-    assert any(text.startswith(f":{count + 1}: event {count} at -1 µs is earlier") for text in told)
+    # The event of an unknown kind is not checked, and not missing.
+    assert told[1].startswith(f":{count + 1}: event {count} at -1 µs is earlier")
     assert told[-1] == f":{count + 2}: the end line says that the log has {count + 1} events, but the last event has number {count}"
 
 

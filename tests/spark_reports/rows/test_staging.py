@@ -72,7 +72,6 @@ LINE = log_text(EVENTS, None).splitlines()[3]
         "no JSON",
         "",
         LINE + " " + LINE.replace('"seq": 3', '"seq": 4'),
-        LINE.replace('"append"', '"apend"'),
         LINE.replace('"to_offset": 2', '"to_offset": "2"'),
         LINE.replace('"to_offset": 2', '"to_offset": 2.5'),
         LINE.replace('"to_offset": 2', '"offset": 2'),
@@ -84,6 +83,12 @@ def test_a_log_with_a_line_out_of_order_is_left_alone(tmp_path: Path, wrong: str
     assert wrong != LINE
     assert staged_rows(tmp_path / "one.jsonl", WHOLE.replace(LINE, wrong)) is None
     assert not list((tmp_path / "staged").rglob("*.parquet"))
+
+
+def test_events_of_unknown_kinds_are_staged_to_be_counted(tmp_path: Path) -> None:
+    rows = staged_rows(tmp_path / "one.jsonl", WHOLE.replace(LINE, LINE.replace('"append"', '"apend"')))
+    assert rows is not None
+    assert [row["kind"] for row in rows] == ["broker-paused", "apend"]
 
 
 def test_a_log_that_says_another_number_of_events_is_left_alone(tmp_path: Path) -> None:
