@@ -41,6 +41,7 @@ def test_windows(offsets: list[int], lags: list[int | None], now: int, verdict: 
 
 
 def test_lag_10_and_11_the_current_lag_and_recent_ends() -> None:
+    """LAG-10 and LAG-11."""
     commits = window(SAME, [100] * 5)
     assert evaluate(commits, 0, 10_000 * SECOND) is Verdict.OK
     assert evaluate(commits, 931, 10_000 * SECOND) is Verdict.STOP

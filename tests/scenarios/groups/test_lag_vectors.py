@@ -20,6 +20,7 @@ def rows(group: Group, ends: dict[TopicPartition, int | None], view: View = View
 
 
 def test_lag_01_a_missing_offset_is_a_dash() -> None:
+    """LAG-01."""
     member = Member("m1", "app", "/127.0.0.1", tuple(T1))
     offsets = {T1[1]: Committed(100), T2[0]: Committed(100), T2[1]: Committed(100)}
     found, _ = rows(Group("g", "Stable", "", 1, members=(member,), offsets=offsets), dict.fromkeys([*T1, *T2], 100))
@@ -29,6 +30,7 @@ def test_lag_01_a_missing_offset_is_a_dash() -> None:
 
 
 def test_lag_03_without_members_the_rows_remain() -> None:
+    """LAG-03."""
     group = Group("g", "Empty", "b1:9092", 1, offsets={T1[0]: Committed(40)})
     found, told = rows(group, {T1[0]: 100})
     assert told == "\nConsumer group 'g' has no active members.\n"
@@ -38,6 +40,7 @@ def test_lag_03_without_members_the_rows_remain() -> None:
 
 
 def test_lag_04_without_commits_only_the_log_end_is_known() -> None:
+    """LAG-04."""
     member = Member("m1", "app", "/127.0.0.1", (T1[0],))
     found, _ = rows(Group("g", "Stable", "", 1, members=(member,)), {T1[0]: 7})
     assert [row[3:6] for row in found] == [["-", "7", "-"]]
@@ -45,5 +48,6 @@ def test_lag_04_without_commits_only_the_log_end_is_known() -> None:
 
 @pytest.mark.parametrize(("committed", "end", "lag"), [(1000, 500, "-500"), (250, 100, "-150")])
 def test_lag_05_a_lag_can_be_negative(committed: int, end: int, lag: str) -> None:
+    """LAG-05."""
     found, _ = rows(Group("g", "Empty", "", 1, offsets={T1[0]: Committed(committed)}), {T1[0]: end})
     assert found[0][5] == lag

@@ -107,6 +107,7 @@ def test_a_dry_run_prints_what_kafka_printed(kafka: str) -> None:
      ("to-latest", 0, 200), ("to-earliest", 0, 0), ("to-offset", 1, 1)],
 )  # fmt: skip
 def test_off_13(option: str, number: int, expected: int) -> None:
+    """OFF-13."""
     group = Group("g", "Empty", "", 0, offsets={TR9: Committed(100)})
     assert new_offset(group, TR9, Brokers({TR9: 200}, {TR9: 0}), Target(option, number), str) == expected
 

@@ -24,10 +24,12 @@ BOTH = "t1 t2"
 
 
 def test_asg_01_range_of_two_topics() -> None:
+    """ASG-01."""
     assert shown(range_assignor.assign(topics(t1=3, t2=3), members(BOTH, c1="", c2=""))) == {"c1": "t1:0,1 t2:0,1", "c2": "t1:2 t2:2"}
 
 
 def test_asg_02_range_and_round_robin_of_mixed_subscriptions() -> None:
+    """ASG-02."""
     group = [member("c1", "t1"), member("c2", BOTH), member("c3", "t1")]
     expected = {"c1": "t1:0", "c2": "t1:1 t2:0,1", "c3": "t1:2"}
     assert shown(range_assignor.assign(topics(t1=3, t2=2), group)) == expected
@@ -35,6 +37,7 @@ def test_asg_02_range_and_round_robin_of_mixed_subscriptions() -> None:
 
 
 def test_asg_03_range_with_too_few_partitions_or_none() -> None:
+    """ASG-03."""
     group = members("t1", c1="", c2="")
     assert shown(range_assignor.assign(topics(t1=1), group)) == {"c1": "t1:0", "c2": ""}
     for assign in (range_assignor.assign, round_robin.assign, sticky_assignor.cooperative_assign):
@@ -43,6 +46,7 @@ def test_asg_03_range_with_too_few_partitions_or_none() -> None:
 
 
 def test_asg_04_range_sorts_static_members_by_instance() -> None:
+    """ASG-04."""
     statics = [member("consumer-a", BOTH, instance="instance2"), member("consumer-b", BOTH, instance="instance1")]
     expected = {"consumer-b": "t1:0,1 t2:0,1", "consumer-a": "t1:2 t2:2"}
     assert shown(range_assignor.assign(topics(t1=3, t2=3), statics)) == expected
@@ -52,6 +56,7 @@ def test_asg_04_range_sorts_static_members_by_instance() -> None:
 
 @pytest.mark.parametrize("last", ["c4", "c5"])
 def test_asg_05_range_of_static_members_persists(last: str) -> None:
+    """ASG-05."""
     group = [member(f"id-{n}", BOTH, instance=f"i{n}") for n in (1, 2, 3)]
     found = shown(range_assignor.assign(topics(t1=5, t2=4), [*group, member(last, BOTH)]))
     assert list(found.values()) == ["t1:0,1 t2:0", "t1:2 t2:1", "t1:3 t2:2", "t1:4 t2:3"]
@@ -62,6 +67,7 @@ def test_asg_05_range_of_static_members_persists(last: str) -> None:
 
 
 def test_asg_06_range_prefers_racks() -> None:
+    """ASG-06."""
     every = "t1 t2 t3"
     plain = {"c1": "t1:0,1 t2:0,1,2 t3:0", "c2": "t1:2,3 t2:3,4 t3:1", "c3": "t1:4,5 t2:5,6"}
     group = [member(f"c{n + 1}", every, rack=f"r{n}") for n in range(3)]
@@ -143,6 +149,7 @@ def mismatches(assigned: dict, group: list, by_topic: dict[str, TopicMetadata]) 
 
 
 def test_asg_07_asg_10_round_robin_and_sticky_of_two_topics() -> None:
+    """ASG-07 and ASG-10."""
     expected = {"c1": "t1:0,2 t2:1", "c2": "t1:1 t2:0,2"}
     group = [member("c1", BOTH), member("c2", BOTH)]
     assert shown(round_robin.assign(topics(t1=3, t2=3), group)) == expected
@@ -152,6 +159,7 @@ def test_asg_07_asg_10_round_robin_and_sticky_of_two_topics() -> None:
 
 
 def test_asg_08_round_robin_of_static_members() -> None:
+    """ASG-08."""
     statics = [member(f"id{n}", BOTH, instance=f"i{n}") for n in (1, 2, 3)]
     found = shown(round_robin.assign(topics(t1=3, t2=3), [*statics, member("c4", BOTH)]))
     assert list(found.values()) == ["t1:0 t2:1", "t1:1 t2:2", "t1:2", "t2:0"]
@@ -163,6 +171,7 @@ def test_asg_08_round_robin_of_static_members() -> None:
 
 
 def test_asg_09_sticky_balances_where_round_robin_does_not() -> None:
+    """ASG-09."""
     by_topic = topics(t1=2, t2=1, t3=2, t4=1, t5=2)
     group = [member("c1", "t1 t2 t3 t4 t5"), member("c2", "t1 t3 t5"), member("c3", "t1 t3 t5"), member("c4", "t1 t2 t3 t4 t5")]
     assert sizes(round_robin.assign(by_topic, group)) == [3, 3, 0, 2]
@@ -171,6 +180,7 @@ def test_asg_09_sticky_balances_where_round_robin_does_not() -> None:
 
 
 def test_asg_12_members_above_the_maximum_quota() -> None:
+    """ASG-12."""
     group = members(BOTH, c2="t1:1 t2:1", c1="t1:0 t2:0", c3="")
     found = sticky_assignor.assign(topics(t1=2, t2=2), group)
     assert shown(found.assignment) == {"c1": "t1:0", "c2": "t1:1 t2:1", "c3": "t2:0"}
@@ -179,6 +189,7 @@ def test_asg_12_members_above_the_maximum_quota() -> None:
 
 
 def test_asg_15_topics_stay_balanced_while_members_come_and_go() -> None:
+    """ASG-15."""
     by_topic = topics(t1=12, t2=12)
     owned: dict[str, str] = {}
     for names, expected in ((["c1"], 12), (["c1", "c2"], 6), (["c1", "c2", "c3", "c4"], 3), (["c1", "c2"], 6)):
@@ -190,6 +201,7 @@ def test_asg_15_topics_stay_balanced_while_members_come_and_go() -> None:
 
 
 def test_asg_16_two_members_join_and_two_leave() -> None:
+    """ASG-16."""
     by_topic = topics(t1=3, t2=4)
     first = sticky_assignor.assign(by_topic, members(BOTH, c2="", c1=""))
     assert shown(first.assignment) == {"c1": "t1:0,2 t2:1,3", "c2": "t1:1 t2:0,2"}
@@ -204,6 +216,7 @@ def test_asg_16_two_members_join_and_two_leave() -> None:
 
 
 def test_asg_17_claims_of_two_members() -> None:
+    """ASG-17."""
     by_topic = topics(t1=3)
     same = [member("c1", "t1", "t1:0,1", 3), member("c2", "t1", "t1:0,2", 3), member("c3", "t1", "t1:0", 3)]
     found = sticky_assignor.assign(by_topic, same)

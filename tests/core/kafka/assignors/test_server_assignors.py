@@ -11,12 +11,14 @@ BOTH = "t1 t2"
 
 
 def test_asg_19_range_of_different_subscriptions() -> None:
+    """ASG-19."""
     group = [member("A", "t1 t2"), member("B", "t3"), member("C", "t2 t3")]
     found = range_assignor.assign(topics(t1=3, t2=3, t3=2), group)
     assert shown(found) == {"A": "t1:0,1,2 t2:0,1", "B": "t3:0", "C": "t2:2 t3:1"}
 
 
 def test_asg_20_range_after_changes() -> None:
+    """ASG-20."""
     owners = members(BOTH, A="t1:0 t2:0", B="t1:1 t2:1", C="")
     assert shown(range_assignor.assign(topics(t1=2, t2=2), owners)) == {"A": "t1:0 t2:0", "B": "t1:1 t2:1", "C": ""}
     two = members(BOTH, A="t1:0,1 t2:0,1", B="t1:2 t2:2")
@@ -30,6 +32,7 @@ def test_asg_20_range_after_changes() -> None:
 
 
 def test_asg_22_uniform_gives_up_what_exceeds_the_quota() -> None:
+    """ASG-22."""
     found = uniform_assignor.assign(topics(t1=3, t2=3), members(BOTH, A="t1:0,1 t2:0,1", B="t1:2 t2:2"))
     assert shown(found) == {"A": "t1:0,1 t2:0", "B": "t1:2 t2:1,2"}
 
@@ -45,7 +48,7 @@ def test_uniform_keeps_partitions_in_the_order_of_a_hash_set() -> None:
 
 
 def test_asg_23_uniform_after_partitions_were_added() -> None:
-    """The first member gets one partition more. Since 4.1, it is the last one, if nobody owns more than the quota (KAFKA-18688)."""
+    """ASG-23: The first member gets one partition more. Since 4.1, it is the last one, if nobody owns more than the quota (KAFKA-18688)."""
     group = members(BOTH, A="t1:0,2 t2:0", B="t1:1 t2:1,2")
     in_order = topics(t2=5, t1=6)
     before = uniform_assignor.assign(in_order, group, extra_goes_to_any_member=False)
@@ -55,6 +58,7 @@ def test_asg_23_uniform_after_partitions_were_added() -> None:
 
 
 def test_asg_24_uniform_after_a_member_came_or_left() -> None:
+    """ASG-24."""
     found = uniform_assignor.assign(topics(t1=3, t2=3), members(BOTH, A="t1:0,2 t2:0", B="t1:1 t2:1,2", C=""))
     assert shown(found) == {"A": "t1:0,2", "B": "t1:1 t2:1", "C": "t2:0,2"}
     left = uniform_assignor.assign(topics(t2=3, t1=3), members(BOTH, A="t1:0 t2:0", B="t1:1 t2:1"))
@@ -69,6 +73,7 @@ def test_uniform_keeps_a_balanced_assignment_since_4_1() -> None:
 
 
 def test_asg_25_uniform_of_different_subscriptions() -> None:
+    """ASG-25."""
     found = uniform_assignor.assign(topics(t1=3, t3=6), [member("A", "t1 t3"), member("B", "t3")])
     assert shown(found) == {"A": "t1:0,1,2 t3:4", "B": "t3:0,1,2,3,5"}
     found = uniform_assignor.assign(topics(t1=2, t3=1), [member("A", "t3"), member("B", "t3"), member("C", "t1")])
@@ -76,6 +81,7 @@ def test_asg_25_uniform_of_different_subscriptions() -> None:
 
 
 def test_asg_26_uniform_of_an_unbalanced_group() -> None:
+    """ASG-26."""
     group = [member("A", "t1", "t1:0,1,2"), member("B", "t1 t2", "t1:3 t2:0"), member("C", "t1 t2 t3", "t1:4,5 t2:1,2,3 t3:0,1,2,3")]
     found = uniform_assignor.assign(topics(t1=6, t2=4, t3=4), group)
     assert shown(found) == {"A": "t1:0,1,2,5", "B": "t1:3 t2:0,1,2,3", "C": "t1:4 t3:0,1,2,3"}
@@ -83,6 +89,7 @@ def test_asg_26_uniform_of_an_unbalanced_group() -> None:
 
 
 def test_asg_28_uniform_when_most_loaded_members_run_out() -> None:
+    """ASG-28."""
     by_topic = topics(t1=2, t2=2, t3=2)
     group = [member("A", "t1 t2 t3", "t1:0,1 t2:0,1 t3:0,1"), member("B", "t1 t2")]
     assert shown(uniform_assignor.assign(by_topic, group)) == {"A": "t2:0 t3:0,1", "B": "t1:0,1 t2:1"}

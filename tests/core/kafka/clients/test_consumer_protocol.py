@@ -58,7 +58,7 @@ def test_members_join_without_a_barrier(story: Run) -> None:
 
 
 def test_cgn_07_session_of_45_seconds(story: Run) -> None:
-    """The last heartbeat of the dead member was at 21 s. The next heartbeat of another member computes the target assignment."""
+    """CGN-07: The last heartbeat of the dead member was at 21 s. The next heartbeat of another member computes the target assignment."""
     removed = [(at, event.why) for at, event in story.events(events.GroupMemberRemoved)]  # type: ignore[attr-defined]
     assert removed == [(pytest.approx(66.0, abs=0.1), "session-timeout"), (pytest.approx(90.0, abs=0.1), "left")]
     computed = [(at, event.group_epoch) for at, event in story.events(events.TargetAssigned)]  # type: ignore[attr-defined]

@@ -19,12 +19,14 @@ EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
 
 
 def test_grp_01_the_partition_of_a_group() -> None:
+    """GRP-01."""
     assert java_hash("foo") == 101574
     assert [partition_for(name, 50) for name in ("foo", "g", "orders", "billing", "Aa", "BB")] == [24, 3, 31, 9, 12, 12]
     assert partition_for("foo", 10) == 4
 
 
 def test_grp_02_a_new_member_first_gets_an_id() -> None:
+    """GRP-02."""
     group = Group()
     response = group.member("m1").first_join()
     assert response.error == errors.MEMBER_ID_REQUIRED
@@ -36,6 +38,7 @@ def test_grp_02_a_new_member_first_gets_an_id() -> None:
 
 
 def test_grp_04_a_newcomer_extends_the_initial_delay() -> None:
+    """GRP-04."""
     group = Group()
     first, second = (group.member(name, rebalance=9000) for name in ("m1", "m2"))
     began = group.cluster.now
@@ -49,6 +52,7 @@ def test_grp_04_a_newcomer_extends_the_initial_delay() -> None:
 
 
 def test_grp_05_the_initial_delay_ends_with_the_rebalance_timeout() -> None:
+    """GRP-05."""
     group = Group()
     members = [group.member(name, rebalance=6000) for name in ("m1", "m2", "m3")]
     began = group.cluster.now
@@ -62,6 +66,7 @@ def test_grp_05_the_initial_delay_ends_with_the_rebalance_timeout() -> None:
 
 
 def test_grp_06_a_new_member_waits_five_minutes_at_most() -> None:
+    """GRP-06."""
     group = Group()
     first, second = group.member("m1", session=305_000, rebalance=600_000), group.member("m2", rebalance=5000)
     group.form(first)
@@ -75,6 +80,7 @@ def test_grp_06_a_new_member_waits_five_minutes_at_most() -> None:
 
 
 def test_grp_07_a_pending_member_expires() -> None:
+    """GRP-07."""
     group = Group()
     group.member("m1", session=1000).first_join()
     group.cluster.run_until(group.cluster.now + 1_001_000)
@@ -128,6 +134,7 @@ def test_grp_09_and_grp_10_a_loaded_group_that_is_too_large_rebalances() -> None
 
 
 def test_grp_11_sessions_begin_anew_at_the_load() -> None:
+    """GRP-11."""
     group, _ = loaded()
     now = group.cluster.now
     assert group.state.state is STABLE
@@ -140,6 +147,7 @@ def voter(name: str, *protocols: str) -> ClassicGroupMember:
 
 
 def test_grp_12_the_choice_of_the_assignor() -> None:
+    """GRP-12."""
     group = ClassicGroup("g")
     with pytest.raises(ValueError, match="empty group"):
         group.select_protocol()
@@ -153,6 +161,7 @@ def test_grp_12_the_choice_of_the_assignor() -> None:
 
 
 def test_grp_13_transitions() -> None:
+    """GRP-13."""
     legal = {
         (STABLE, PREPARING), (STABLE, DEAD), (COMPLETING, PREPARING), (COMPLETING, STABLE), (COMPLETING, DEAD), (PREPARING, EMPTY),
         (PREPARING, COMPLETING), (PREPARING, DEAD), (EMPTY, PREPARING), (EMPTY, DEAD), (DEAD, DEAD),
@@ -168,6 +177,7 @@ def test_grp_13_transitions() -> None:
 
 
 def test_grp_14_who_can_rejoin_without_a_rebalance() -> None:
+    """GRP-14."""
     group = Group()
     members = [group.member("m1"), group.member("m2")]
     group.form(*members)
@@ -188,6 +198,7 @@ def test_grp_14_who_can_rejoin_without_a_rebalance() -> None:
 
 
 def test_grp_15_answers_to_heartbeats() -> None:
+    """GRP-15."""
     group = Group()
     first, second = group.member("m1"), group.member("m2")
     first.member_id, first.generation = "nobody", 1
@@ -213,6 +224,7 @@ def test_grp_15_answers_to_heartbeats() -> None:
 
 
 def test_grp_15_older_brokers_refuse_heartbeats_before_the_sync() -> None:
+    """GRP-15."""
     group = Group("2.4")
     member = group.member("m1")
     number = member.join()
@@ -222,6 +234,7 @@ def test_grp_15_older_brokers_refuse_heartbeats_before_the_sync() -> None:
 
 
 def test_grp_16_heartbeats_keep_a_session() -> None:
+    """GRP-16."""
     group = Group()
     member = group.member("m1")
     group.form(member)
@@ -236,6 +249,7 @@ def test_grp_16_heartbeats_keep_a_session() -> None:
 
 
 def test_grp_17_a_session_ends_during_a_rebalance() -> None:
+    """GRP-17."""
     group = Group()
     first, second = group.member("m1"), group.member("m2")
     group.form(first)
@@ -267,6 +281,7 @@ def test_grp_18_a_leader_that_does_not_sync() -> None:
 
 
 def test_grp_19_members_that_do_not_sync_are_removed() -> None:
+    """GRP-19."""
     group = Group()
     members = [group.member(f"m{number}", session=9000, rebalance=5000) for number in range(3)]
     numbers = [member.join() for member in members]
@@ -304,6 +319,7 @@ def test_grp_20_and_grp_22_a_static_member_that_does_not_rejoin_stays() -> None:
 
 
 def test_grp_23_a_static_member_gets_its_place_back() -> None:
+    """GRP-23."""
     group = Group()
     old = group.member("m1", instance="host-1")
     group.form(old)
@@ -329,6 +345,7 @@ def test_grp_23_a_static_member_gets_its_place_back() -> None:
 
 
 def test_grp_23_before_kip_814_a_returning_leader_becomes_a_follower() -> None:
+    """GRP-23."""
     group = Group("2.8")
     old = group.member("m1", instance="host-1")
     group.form(old)
@@ -339,6 +356,7 @@ def test_grp_23_before_kip_814_a_returning_leader_becomes_a_follower() -> None:
 
 
 def test_grp_24_the_old_process_of_a_static_member_is_fenced() -> None:
+    """GRP-24."""
     group = Group()
     old = group.member("m1", instance="host-1")
     group.form(old)
@@ -355,6 +373,7 @@ def test_grp_24_the_old_process_of_a_static_member_is_fenced() -> None:
 
 @pytest.mark.parametrize("comes", [False, True])
 def test_grp_26_a_pending_member_keeps_the_join_phase_open(comes: bool) -> None:
+    """GRP-26."""
     group = Group()
     members = [group.member("m1", session=30_000), group.member("m2", session=30_000)]
     group.form(*members)
@@ -374,6 +393,7 @@ def test_grp_26_a_pending_member_keeps_the_join_phase_open(comes: bool) -> None:
 
 
 def test_grp_27_leaving() -> None:
+    """GRP-27."""
     group = Group()
     dynamic, static = group.member("m1"), group.member("m2", instance="host-1")
     assert dynamic.leave(("nobody", "")).error == errors.UNKNOWN_MEMBER_ID, "no such group"
@@ -415,6 +435,7 @@ def test_grp_28_errors_of_the_log() -> None:
 
 @pytest.mark.parametrize(("release", "error"), [("3.9", errors.ILLEGAL_GENERATION), ("4.0", errors.GROUP_ID_NOT_FOUND)])
 def test_off_01_a_commit_to_an_unknown_group(release: str, error: str) -> None:
+    """OFF-01."""
     group = Group(release)
     member = group.member("m1")
     member.member_id, member.generation = "m1", 10
@@ -425,6 +446,7 @@ def test_off_01_a_commit_to_an_unknown_group(release: str, error: str) -> None:
 
 
 def test_off_03_a_commit_keeps_a_session() -> None:
+    """OFF-03."""
     group = Group()
     member = group.member("m1")
     group.form(member)

@@ -100,6 +100,7 @@ def kinds(result: HeartbeatResult) -> list[str]:
 
 
 def test_cgn_01_reconciliation_of_three_members() -> None:
+    """CGN-01."""
     cluster = Coordinator(foo=6, bar=3)
     cluster.put(member("m1", 10, "foo:0,1,2 bar:0,1"), "foo:0,1,2 bar:0,1")
     cluster.put(member("m2", 10, "foo:3,4,5 bar:2"), "foo:3,4,5 bar:2")
@@ -140,6 +141,7 @@ def test_cgn_01_reconciliation_of_three_members() -> None:
     ],
 )
 def test_cgn_02_member_epochs(epoch: int, owned: str | None, error: str) -> None:
+    """CGN-02."""
     cluster = Coordinator(foo=6)
     cluster.put(member("m", 100, "foo:1,2,3", "foo")._replace(previous_epoch=99), "foo:1,2,3")
     cluster.at_epoch(100)
@@ -149,6 +151,7 @@ def test_cgn_02_member_epochs(epoch: int, owned: str | None, error: str) -> None
 
 
 def test_cgn_05_new_subscription_and_a_member_that_leaves() -> None:
+    """CGN-05."""
     cluster = Coordinator(foo=6, bar=3)
     cluster.put(member("m", 10, "foo:0,1,2,3,4,5", "foo"), "foo:0,1,2,3,4,5")
     cluster.at_epoch(10)
@@ -168,6 +171,7 @@ def test_cgn_05_new_subscription_and_a_member_that_leaves() -> None:
 
 
 def test_cgn_09_static_member_that_leaves_for_a_while() -> None:
+    """CGN-09."""
     cluster = Coordinator(foo=6, bar=3)
     cluster.put(member("m1", 10, "foo:0,1,2", "foo"), "foo:0,1,2")
     cluster.put(member("m2", 10, "foo:3,4,5 bar:0,1,2", instance_id="i2"), "foo:3,4,5 bar:0,1,2")
@@ -189,6 +193,7 @@ def test_cgn_09_static_member_that_leaves_for_a_while() -> None:
 
 
 def test_cgn_10_static_members_that_are_refused() -> None:
+    """CGN-10."""
     cluster = Coordinator(foo=6)
     cluster.put(member("m", 10, "foo:0,1,2,3,4,5", "foo", instance_id="i"), "foo:0,1,2,3,4,5")
     cluster.at_epoch(10)
@@ -204,7 +209,7 @@ def test_cgn_10_static_members_that_are_refused() -> None:
 
 
 def test_cgn_07_cgn_10_a_member_whose_session_ends() -> None:
-    """The same for a dynamic member and for a static member that left for a while. The coordinator handles the timers."""
+    """CGN-07 and CGN-10: The same for a dynamic member and for a static member that left for a while. The coordinator handles the timers."""
     cluster = Coordinator("4.1", foo=6, bar=3)
     cluster.beat("m", 0, instance_id="i")
     cluster.beat("m", -2, instance_id="i")
@@ -216,6 +221,7 @@ def test_cgn_07_cgn_10_a_member_whose_session_ends() -> None:
 
 
 def test_cgn_11_full_group() -> None:
+    """CGN-11."""
     cluster = Coordinator(max_size=2, foo=6, bar=3)
     cluster.beat("m1", 0)
     cluster.beat("m2", 0)
@@ -308,6 +314,7 @@ KEPT = "t1:2,3 t2:5,6"
 
 
 def test_cgn_12_from_stable() -> None:
+    """CGN-12."""
     stable = member("m", 10, SIX)
     more = "t1:1,2,3,4 t2:4,5,6,7"
     assert step(stable, 10, more) == (10, 10, STABLE, SIX, "")
@@ -318,6 +325,7 @@ def test_cgn_12_from_stable() -> None:
 
 
 def test_cgn_13_to_unrevoked() -> None:
+    """CGN-13."""
     stable = member("m", 10, SIX)
     target = "t1:2,3,4 t2:5,6,7"
     assert step(stable, 11, target) == (10, 10, UNREVOKED, KEPT, "t1:1 t2:4")
@@ -325,6 +333,7 @@ def test_cgn_13_to_unrevoked() -> None:
 
 
 def test_cgn_14_from_unrevoked() -> None:
+    """CGN-14."""
     unrevoked = member("m", 10, KEPT, state=UNREVOKED, pending_revocation=tps("t1:1 t2:4"))
     target = "t1:2,3 t2:5,6"
     same = (10, 10, UNREVOKED, KEPT, "t1:1 t2:4")
@@ -337,7 +346,7 @@ def test_cgn_14_from_unrevoked() -> None:
 
 
 def test_cgn_15_from_unreleased() -> None:
-    """In Kafka, a downgraded coordinator can find a member in an unknown state. This does not occur here, because a coordinator knows all
+    """CGN-15: In Kafka, a downgraded coordinator can find a member in an unknown state. This does not occur here, because a coordinator knows all
     states.
     """
     unreleased = member("m", 11, KEPT, state=UNRELEASED)
@@ -348,6 +357,7 @@ def test_cgn_15_from_unreleased() -> None:
 
 
 def test_cgn_16_waiting_for_unreleased_partitions() -> None:
+    """CGN-16."""
     cluster = Coordinator(foo=4, zar=10)
     waiting = member("m1", 10, "foo:1,2,3", "foo zar", state=UNRELEASED)
     cluster.put(waiting, "foo:1,2,3 zar:7,8,9")

@@ -25,7 +25,7 @@ def ended(run: Run) -> list[tuple[str, str]]:
 
 
 def test_off_12_only_offsets_of_topics_without_subscribers_are_deleted() -> None:
-    """A partition without a commit gets NONE, and nothing is written."""
+    """OFF-12: A partition without a commit gets NONE, and nothing is written."""
     group = Group()
     member = group.member("m1")
     group.form(member)
@@ -46,7 +46,7 @@ def test_off_12_only_offsets_of_topics_without_subscribers_are_deleted() -> None
 
 
 def test_off_14_by_time() -> None:
-    """There are 50 records at 0 s and 50 at 10 s. The resets go to a time before all records, between them, and after all records."""
+    """OFF-14: There are 50 records at 0 s and 50 at 10 s. The resets go to a time before all records, between them, and after all records."""
     run = Run(partitions=1)
     run.join("m1")
     run.cluster.do(acts.Produce("orders", 50))

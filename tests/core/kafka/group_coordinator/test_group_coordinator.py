@@ -161,6 +161,7 @@ def test_offsets_without_their_partition_in_the_transaction_are_refused_since_3_
 
 
 def test_off_07_a_later_plain_commit_wins_over_an_offset_in_a_transaction() -> None:
+    """OFF-07."""
     raw = client("4.0")
     producer = raw.init()
     assert raw.commit_in_transaction(producer, 100) == errors.NONE

@@ -180,7 +180,7 @@ def test_migration_policy(policy: str, upgrades: bool, downgrades: bool) -> None
 
 
 def test_off_10_commits_name_the_member_epoch_or_the_generation(group: Group) -> None:
-    """A member of the consumer protocol is told STALE_MEMBER_EPOCH, and a classic member ILLEGAL_GENERATION."""
+    """OFF-10: A member of the consumer protocol is told STALE_MEMBER_EPOCH, and a classic member ILLEGAL_GENERATION."""
     one, _, modern = mixed(group)
     offsets = ((TopicPartition("foo", 0), 5, -1),)
 
@@ -201,6 +201,7 @@ def test_off_10_commits_name_the_member_epoch_or_the_generation(group: Group) ->
 
 
 def test_off_11_fetches_of_offsets_name_the_member_epoch_or_nobody(group: Group) -> None:
+    """OFF-11."""
     modern = Modern(group, group.member("new"), "new-member")
     assert modern.heartbeat(0).error == errors.NONE
 

@@ -34,6 +34,7 @@ def test_off_05_the_bounds() -> None:
 
 
 def test_off_06_topics_that_are_not_subscribed_expire() -> None:
+    """OFF-06."""
     group = Group(offsets_retention_minutes=1, offsets_retention_check_interval_ms=500)
     member = group.member("m1", session=600_000)
     group.form(member)
