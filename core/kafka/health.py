@@ -33,6 +33,9 @@ A healthy follower fetches at least once per replica.fetch.wait.max.ms, which is
 replica.fetch.wait.max.ms.
 """
 
+HELD_BOUND: Final = 60 * SECOND
+"""The maximum time for which a transaction usually holds back the last stable offset, in µs: the default transaction.timeout.ms of producers."""
+
 
 class LedPartition(Protocol):
     """A partition whose leader and ISR are known. The leader is NO_LEADER if there is none."""

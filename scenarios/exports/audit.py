@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from core.lab.accounts.missed_records import WORDS
 from core.lab.audit.audit_report import TOTAL, AuditReport, BucketRow, LostRecords, SkippedRecords, TierRow
 from core.lab.audit.message_audit import ACKED, PRODUCED, STORED
 from core.sim.units import format_clock, format_duration
 
 MOST_GAPS = 20
 """The maximum number of ranges of lost or skipped records that are printed as text."""
-
-_SKIPS = {
-    "committed": ": committed before they were processed",
-    "reset": ": below the position that auto.offset.reset gave later",
-    "deleted": ": deleted before they were read",
-    "truncated": ": because of a truncation of the log",
-}
-"""The text that follows the description of skipped records, by the reason why they were skipped."""
 
 _LATENCIES = ("mean", "p50", "p95", "p99", "max")
 
@@ -102,7 +95,8 @@ def lost_text(gap: LostRecords) -> str:
 def skipped_text(gap: SkippedRecords) -> str:
     """Return the description of a range of skipped records."""
     what = f"offset {gap.start}" if gap.end == gap.start + 1 else f"offsets {gap.start}–{gap.end - 1}"
-    return f"{what} of {gap.tp}, by {gap.consumer}{_SKIPS.get(gap.reason, '')}"
+    why = f": {WORDS[gap.reason]}" if gap.reason in WORDS else ""
+    return f"{what} of {gap.tp}, by {gap.consumer}{why}"
 
 
 def account_sentence(report: AuditReport) -> str:

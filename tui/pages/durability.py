@@ -1,4 +1,4 @@
-"""The durability account: lost records, committed records at risk, and the events that caused the harm."""
+"""The durability account: lost records, records that readers missed, committed records at risk, and the events that caused the harm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textual.strip import Strip
 from core.kafka.events import NOTABLE, EventTuple
 from core.kafka.ids import TopicPartition
 from core.lab.history.event_buffer import EventBuffer
-from core.lab.reports.durability_report import DurabilityReport, ExposedRecords, LostRecords
+from core.lab.reports.durability_report import DurabilityReport, ExposedRecords, LostRecords, MissedRecords
 from core.lab.sentences import sentence
 from core.lab.views.cluster_view import ClusterView
 from tui.pages.page import Page
@@ -27,17 +27,22 @@ MOST_LISTED: Final = 200
 
 @attrs.frozen
 class HarmEntry:
-    """A line of the account: lost or exposed records, and the sequence number of the event that caused the harm, or 0 if the event is
-    unknown.
+    """A line of the account: lost, missed, or exposed records, and the sequence number of the event that caused the harm, or 0 if the event
+    is unknown.
     """
 
-    harm: LostRecords | ExposedRecords
+    harm: LostRecords | MissedRecords | ExposedRecords
     event: int
 
 
 def entries_of(harm: DurabilityReport, exposed_by: Callable[[TopicPartition], int]) -> list[HarmEntry]:
-    """Return all lines of the account, lost records first. `exposed_by` returns the event that reported a partition's exposure."""
-    return [*(HarmEntry(each, each.event) for each in harm.lost), *(HarmEntry(each, exposed_by(each.tp)) for each in harm.exposed)]
+    """Return all lines of the account: lost records, then missed records, and then exposed records. `exposed_by` returns the event that
+    reported a partition's exposure."""
+    return [
+        *(HarmEntry(each, each.event) for each in harm.lost),
+        *(HarmEntry(each, each.event) for each in harm.missed),
+        *(HarmEntry(each, exposed_by(each.tp)) for each in harm.exposed),
+    ]
 
 
 def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
@@ -87,6 +92,12 @@ def _totals(view: ClusterView, paint: Palette, width: int) -> Row:
         ("duplicated", view.duplicated, f"{view.duplicated:,}", paint.warn),
         ("diverged", view.diverged, f"{view.diverged:,}", paint.bad),
     ]
+    readers = [
+        ("skipped", view.skipped, f"{view.skipped:,}", paint.bad),
+        ("unfinished", view.unfinished, f"{view.unfinished:,}", paint.bad),
+        ("done twice", view.done_twice, f"{view.done_twice:,}", paint.warn),
+    ]
+    harms += [each for each in readers if each[1]]
     shown = [label for label, *_ in harms]
     while True:
         row = Row()
@@ -112,14 +123,16 @@ def paint_durability(
     width, height = size
     lost = sum(e.harm.records for e in entries if isinstance(e.harm, LostRecords))
     exposed = sum(e.harm.records for e in entries if isinstance(e.harm, ExposedRecords))
-    note = f"{lost:,} lost, {exposed:,} exposed" if entries else "nothing lost, nothing exposed"
+    missed = sum(e.harm.records for e in entries if isinstance(e.harm, MissedRecords))
+    also = f", {missed:,} missed by readers" if missed else ""
+    note = f"{lost:,} lost{also}, {exposed:,} exposed" if entries else "nothing lost, nothing missed, nothing exposed"
     out = [rule("Durability account", note, width, paint.title_focused, paint.faint, paint.bad if entries else paint.good)]
     head = _totals(view, paint, width)
     out.append(head.strip(width))
     if not entries:
         words = (
-            "Every record that was acknowledged or read is in the log of the current leader, and every electable replica has "
-            "all committed records. To lose records, set acks=1 and kill the leader (press a, 1, k). Or force an unclean election: "
+            "Every record that was acknowledged or read is in the log of the current leader, every electable replica has "
+            "all committed records, and no group, process, or service missed a record. To lose records, set acks=1 and kill the leader (press a, 1, k). Or force an unclean election: "
             "press u, kill every member of the ISR, and start an old replica."
         )
         for line in wrap(words, width - 2):
@@ -130,6 +143,8 @@ def paint_durability(
     why = []
     if len(chosen.harm.ranges) > 2:
         whose = f"{chosen.harm.producer} in {chosen.harm.tp}" if isinstance(chosen.harm, LostRecords) else f"{chosen.harm.tp}"
+        if isinstance(chosen.harm, MissedRecords):
+            whose = f"{chosen.harm.tp}, missed by {chosen.harm.reader}"
         why.append(rule(f"Offsets of {whose}", f"{chosen.harm.records:,} records", width, paint.title, paint.faint, paint.muted))
         listed = wrap(offset_ranges(chosen.harm.ranges), width - 2)
         most = max(1, height // 5)
@@ -145,7 +160,7 @@ def paint_durability(
     rows = max(1, height - len(out) - len(why) - 1)
     top = max(0, min(selected - rows // 2, len(entries) - rows))
     columns = (
-        Column(""), Column("partition"), Column("producer", rank=2), Column("offsets"), Column("records", right=True),
+        Column(""), Column("partition"), Column("whose", rank=2), Column("offsets"), Column("records", right=True),
         Column("epoch", right=True, rank=3), Column("state", rank=1), Column("cause", rest=True, least=16),
     )  # fmt: skip
     table: list[list[Cell]] = []
@@ -159,6 +174,15 @@ def paint_durability(
                 [
                     ("✖", paint.bad), (str(harm.tp), paint.partition), (harm.producer, paint.broker), (span, paint.number),
                     (f"{harm.records:,}", paint.bad), (f"{harm.epoch}", paint.muted), (f"LOST, {harm.loss_kind}", paint.bad), (words, paint.muted),
+                ]
+            )  # fmt: skip
+        elif isinstance(harm, MissedRecords):
+            state = f"{harm.what}: {harm.why}" if harm.why else harm.what
+            words = f"{harm.reader}, {words}"
+            table.append(
+                [
+                    ("✖", paint.bad), (str(harm.tp), paint.partition), (harm.reader, paint.broker), (span, paint.number),
+                    (f"{harm.records:,}", paint.bad), ("", paint.muted), (state, paint.bad), (words, paint.muted),
                 ]
             )  # fmt: skip
         else:
@@ -188,7 +212,8 @@ class DurabilityPage(Page):
         """Return the lines of the durability account. The lines are rebuilt only if a loss or an exposure might have changed."""
         screen = self.screen
         view = screen.view
-        key = (screen.session.event_buffer, view.lost, view.exposed, view.seq if view.exposed else 0)
+        missed = (view.skipped, view.unfinished, sum(process.half_visible for process in view.processes))
+        key = (screen.session.event_buffer, view.lost, missed, view.exposed, view.seq if view.exposed else 0)
         if key != self._known:
             events = exposure_events(screen.session.event_buffer) if view.exposed else {}
             self._known, self._entries = key, entries_of(screen.session.reports.durability_report(), lambda tp: events.get(tp, 0))

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from textual.strip import Strip
 
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from core.lab.accounts.missed_records import WORDS
 from core.lab.reports.group_report import NEVER, UNKNOWN, GroupReport, MemberReport, OwnedPartition
 from core.sim.units import format_clock, format_duration
 from tui.analysis.group_history import GONE, GroupHistory, History, lane_cells, rebalancing_cells
@@ -40,7 +41,7 @@ TENTH: Final = 100_000
 
 GROUP_COLUMNS: Final = (
     Column("group"), Column("state"), Column("generation", right=True, rank=1), Column("coordinator"), Column("assignor", rank=3),
-    Column("members", right=True, rank=2), Column("lag", right=True), Column("stalled", rest=True, least=12),
+    Column("members", right=True, rank=2), Column("lag", right=True), Column("skipped", right=True), Column("stalled", rest=True, least=12),
 )  # fmt: skip
 """The columns of the table of groups."""
 
@@ -79,6 +80,8 @@ def paint_groups(
     shown = [_group_row(each, paint, narrow=narrow) for each in groups[top : top + rows]]
     out += paint_table(GROUP_COLUMNS, shown, paint, width, selected=selected - top, marks=True)
     out.append(Row().add(f" {_waits(group, now, narrow=narrow)}", paint.warn if group.waits else paint.muted).strip(width))
+    if group.skipped:
+        out.append(Row().add(f" {clip(_skipped(group), width - 2)}", paint.bad).strip(width))
     room = height - len(out) - 2  # the curve of the lag and the lane of the group
     partitions = min(len(group.partitions), max(2, room // 2)) + 1
     members = max(1, min(len(group.members), (room - partitions) // 2)) + 1
@@ -122,6 +125,14 @@ def _waits(group: GroupReport, now: int, *, narrow: bool) -> str:
     return "Each partition has an owner" + (f", but {unread} of {len(group.partitions)} are stalled." if unread else ".")
 
 
+def _skipped(group: GroupReport) -> str:
+    """Return a sentence that says how many records the group never gets, and why. The most frequent reason comes first."""
+    reasons = sorted(group.skipped, key=lambda each: -each[1])
+    total = sum(count for _, count in reasons)
+    words = ", ".join(f"{count:,} {WORDS[reason]}" for reason, count in reasons)
+    return f"{group.name} skipped {total:,} {'record' if total == 1 else 'records'}: {words}."
+
+
 def _until(time: int, now: int, before: str = "") -> str:
     return "" if time == NEVER else f"{before}{format_clock(time)[:-2]} (in {format_duration(max(time - now, 0) // TENTH * TENTH)})"
 
@@ -147,8 +158,15 @@ def _group_row(group: GroupReport, paint: Palette, *, narrow: bool) -> list[Cell
         (group.name, paint.strong), (group.state, style), (f"{group.generation}" if group.coordinator != NO_LEADER else "·", paint.number),
         (coordinator, paint.broker if group.coordinator != NO_LEADER else paint.bad), (group.assignor or "·", paint.muted),
         (f"{len(group.members)}", paint.number), (_total_lag(group), paint.number),
+        _skips(group, paint),
         (stalled, paint.bad if group.stalled else paint.good),
     ]  # fmt: skip
+
+
+def _skips(group: GroupReport, paint: Palette) -> Cell:
+    """Return the number of records that the group never gets, as a cell."""
+    total = sum(count for _, count in group.skipped)
+    return (f"{total:,}", paint.bad) if total else ("0", paint.number)
 
 
 def _total_lag(group: GroupReport) -> str:

@@ -10,11 +10,11 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.kafka.health import STALL_BOUND, PartitionStatus
+from core.kafka.health import HELD_BOUND, STALL_BOUND, PartitionStatus
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from core.sim.repr_mixin import ReprMixin
-from core.sim.units import format_duration
+from core.sim.units import SECOND, format_duration
 from tui.analysis.partition_list import filtered
 from tui.analysis.per_state_cache import cached_per_state
 from tui.panels.lines import Lines
@@ -64,6 +64,10 @@ def total_items(view: ClusterView, paint: Palette) -> list[Item]:
         _alarm("under-replicated", under_replicated, paint),
         _alarm("unclean elections", view.unclean_elections, paint),
         _alarm("duplicated", view.duplicated, paint),
+        *([_alarm("skipped", view.skipped, paint, loud=True)] if view.skipped else []),
+        *([_alarm("unfinished", view.unfinished, paint, loud=True)] if view.unfinished else []),
+        *([_alarm("done twice", view.done_twice, paint)] if view.done_twice else []),
+        *long_held(view, paint),
     ]
     if view.diverged:
         items.append(_alarm("diverged", view.diverged, paint, loud=True))
@@ -71,6 +75,20 @@ def total_items(view: ClusterView, paint: Palette) -> list[Item]:
     shrinks, expands = str(view.isr_shrinks), str(view.isr_expands)
     items.append(Item([("ISR shrinks ", paint.muted), (shrinks, paint.number), (" expands ", paint.muted), (expands, paint.number)]))
     return items
+
+
+def long_held(view: ClusterView, paint: Palette) -> list[Item]:
+    """Return an item if transactions have held back the last stable offset of a partition for longer than `HELD_BOUND`."""
+    held = [p.held_us for p in view.partitions if p.held_us > HELD_BOUND]
+    if not held:
+        return []
+    where = "1 partition" if len(held) == 1 else f"{len(held):,} partitions"
+    return [
+        Item(
+            [("LSO held ", paint.warn), (format_duration(max(held) // SECOND * SECOND), paint.bad), (f" in {where}", paint.muted)],
+            wrong=True,
+        )
+    ]
 
 
 def _tally(view: ClusterView) -> tuple[int, int, int, int, int, int]:

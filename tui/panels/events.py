@@ -88,7 +88,7 @@ _GLYPHS: Final = {
     "records-processed": ("▪", "muted"),
     "processed-again": ("✖", "bad"),
     "records-skipped": ("✖", "bad"),
-    "records-left-out": ("·", "muted"),
+    "records-left-out": ("=", "muted"),
     "process-started": ("▷", "good"),
     "process-step": ("▪", "muted"),
     "process-rewound": ("◄", "warn"),

@@ -28,6 +28,14 @@ LATEST: Final = "latest"
 SKIPS: Final = (COMMITTED, RESET, DELETED, TRUNCATED)
 """The reasons for records that a group skipped, as opposed to records that it left out on purpose."""
 
+WORDS: Final = {
+    COMMITTED: "committed before they were processed",
+    RESET: "below the position that auto.offset.reset gave later",
+    DELETED: "deleted before they were processed",
+    TRUNCATED: "taken by a truncation of the log",
+}
+"""The reasons for skipped records, in words."""
+
 REASONS: Final = (*SKIPS, LATEST)
 """All reasons."""
 

@@ -276,13 +276,19 @@ class ProcessingAccount:
 
     def expired(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> int:
         """Return the number of input offsets below the log start that have no output and that no running process has polled."""
+        return sum(offsets.count() for offsets in self.expired_offsets(processing, logs, in_hand).values())
+
+    def expired_offsets(
+        self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()
+    ) -> dict[TopicPartition, OffsetSet]:
+        """Return the offsets that `expired` counts, by input partition."""
         group = self._group(processing, logs)
         undecided = _undecided(processing, logs)
-        return sum(
-            OffsetSet.of([(0, log.log_start)]).minus(group.of(tp).some()).minus(_waiting(tp, undecided, in_hand)).count()
+        return {
+            tp: OffsetSet.of([(0, log.log_start)]).minus(group.of(tp).some()).minus(_waiting(tp, undecided, in_hand))
             for tp, log in logs.items()
             if tp.topic == processing.source and log.log_start
-        )
+        }
 
     # --- comparing input and output --------------------------------------------------------------------------------
 

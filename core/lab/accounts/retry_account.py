@@ -137,13 +137,28 @@ class RetryAccount:
         in_hand: Iterable[PolledRecords],
     ) -> None:
         """Report dropped records that have not been reported yet, each with the first event that committed a higher offset."""
-        below = 0
         known = self.reported.setdefault((group, tp), OffsetSet())
-        held = tuple(in_hand)
-        for offset, event in commits:
-            if offset <= below:
-                continue
-            for start, end in OffsetSet.of(self.dropped(service, tp, offset, logs, visible, held).within(below, offset)).minus(known):
+        for low, high, event in self.drops(service, tp, commits, logs, visible, in_hand):
+            for start, end in OffsetSet.of([(low, high)]).minus(known):
                 known.add(start, end)
                 self.journal.emit_because(event, events.RetryDropped.kind, group, tp.topic, tp.partition, start, end, event)
-            below = offset
+
+    def drops(
+        self,
+        service: str,
+        tp: TopicPartition,
+        commits: Iterable[tuple[int, int]],
+        logs: Logs,
+        visible: OffsetSet,
+        in_hand: Iterable[PolledRecords],
+    ) -> list[tuple[int, int, int]]:
+        """Return the ranges of dropped records of a partition as (start, end, first event that committed a higher offset)."""
+        found: list[tuple[int, int, int]] = []
+        below = 0
+        held = tuple(in_hand)
+        for offset, event in commits:
+            if offset > below:
+                dropped = self.dropped(service, tp, offset, logs, visible, held).within(below, offset)
+                found += [(start, end, event) for start, end in dropped]
+                below = offset
+        return found

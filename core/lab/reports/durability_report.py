@@ -1,4 +1,5 @@
-"""The records that a cluster has lost and those that it can lose, by partition and producer, with the events that caused the losses.
+"""The records that a cluster has lost and those that it can lose, by partition and producer, with the events that caused the losses, and the
+records that groups, processes, and services never got or never finished.
 
 `Cluster.durability_report` makes the report from the durability account (`core.lab.accounts.durability_account`) and from the exposure
 of committed records (`core.lab.accounts.exposed_records`).
@@ -6,11 +7,15 @@ of committed records (`core.lab.accounts.exposed_records`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from core.kafka.ids import TopicPartition
+from core.kafka.log.offset_set import OffsetSet
+from core.lab.accounts.missed_records import DELETED, WORDS
+from core.lab.accounts.processing_account import HALF, NEVER
+from core.lab.views.service_views import expired_records, processing_harms, retry_drops
 
 if TYPE_CHECKING:
     from core.lab.cluster_nodes import ClusterNodes
@@ -70,16 +75,44 @@ class ExposedRecords:
 
 
 @attrs.frozen
+class MissedRecords:
+    """Records of one partition that a reader never got, or that it passed without finishing them, because of one event.
+
+    Attributes:
+        reader: the reader, for example `group billing` or `service retry`.
+        tp: the partition of the records.
+        ranges: the offset ranges [start, end), in order.
+        what: what happened to the records, in one word: `skipped`, `dropped`, `expired`, `never processed`, or `half visible`.
+        why: the reason in words; empty if `what` says it.
+        event: the sequence number of the event that caused it.
+    """
+
+    reader: str
+    tp: TopicPartition
+    ranges: tuple[tuple[int, int], ...]
+    what: str
+    why: str
+    event: int
+
+    @property
+    def records(self) -> int:
+        """The number of missed records."""
+        return sum(end - start for start, end in self.ranges)
+
+
+@attrs.frozen
 class DurabilityReport:
-    """The lost and exposed records of a cluster at one moment.
+    """The lost, exposed, and missed records of a cluster at one moment.
 
     Attributes:
         lost: the records that were acknowledged or read, and that the current leader's log lacks.
         exposed: the committed records that an electable broker lacks.
+        missed: the records that groups, processes, and services never got or never finished.
     """
 
     lost: tuple[LostRecords, ...]
     exposed: tuple[ExposedRecords, ...]
+    missed: tuple[MissedRecords, ...] = ()
 
 
 def durability_report(cluster: ClusterNodes) -> DurabilityReport:
@@ -101,4 +134,38 @@ def durability_report(cluster: ClusterNodes) -> DurabilityReport:
         offsets = cluster.exposure.exposed_offsets(tp)
         if offsets:
             exposed.append(ExposedRecords(tp, tuple(offsets), tuple(brokers)))
-    return DurabilityReport(lost, tuple(sorted(exposed, key=lambda each: each.tp)))
+    return DurabilityReport(lost, tuple(sorted(exposed, key=lambda each: each.tp)), _missed(cluster))
+
+
+_HARMS: Final = {NEVER: "never processed", HALF: "half visible"}
+
+
+def _missed(cluster: ClusterNodes) -> tuple[MissedRecords, ...]:
+    """Return the missed records of all groups, processes, and services, by reader, partition, and event."""
+    account = cluster.account
+    found: dict[tuple[str, TopicPartition, str, str, int], OffsetSet] = {}
+
+    def add(reader: str, tp: TopicPartition, what: str, why: str, event: int, start: int, end: int) -> None:
+        found.setdefault((reader, tp, what, why, event), OffsetSet()).add(start, end)
+
+    for group in account.consumption.groups:
+        for each in account.missed(group):
+            if each.reason in WORDS:
+                add(f"group {group}", each.tp, "skipped", WORDS[each.reason], each.event, each.start, each.end)
+    for service, source, drops in retry_drops(cluster):
+        for start, end, event in drops:
+            add(f"service {service}", source, "dropped", "committed before they were finished", event, start, end)
+    for reader, harms in processing_harms(cluster):
+        for harm in harms:
+            if harm.kind in _HARMS:
+                add(reader, harm.source, _HARMS[harm.kind], "", harm.event, harm.start, harm.end)
+    for service, tp, offsets in expired_records(cluster):
+        for deletion in account.consumption.deletions.get(tp, ()):
+            for deleted in deletion.records.values():
+                here = offsets.common(deleted)
+                offsets = offsets.minus(here)
+                for start, end in here:
+                    add(f"service {service}", tp, "expired", WORDS[DELETED], deletion.event, start, end)
+        for start, end in offsets:
+            add(f"service {service}", tp, "expired", WORDS[DELETED], 0, start, end)
+    return tuple(MissedRecords(reader, tp, tuple(held), what, why, event) for (reader, tp, what, why, event), held in found.items())

@@ -17,6 +17,7 @@ from core.kafka.group_coordinator.classic.group_state import GroupState
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
+from core.lab.accounts.missed_records import SKIPS
 from core.lab.views.partition_health import partition_health
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class GroupReport:
         until: the latest time at which the group stops waiting, in µs; NEVER if there is no deadline.
         members: the members of the group.
         partitions: the partitions that the group reads.
+        skipped: the number of records that the group never gets, by reason (`core.lab.accounts.missed_records`), of the reasons with records.
+        left_out: the number of records below the position at which the group began, which auto.offset.reset gave.
     """
 
     name: str
@@ -115,6 +118,8 @@ class GroupReport:
     until: int
     members: tuple[MemberReport, ...]
     partitions: tuple[OwnedPartition, ...]
+    skipped: tuple[tuple[str, int], ...] = ()
+    left_out: int = 0
 
     @property
     def lag(self) -> int:
@@ -148,7 +153,14 @@ def group_report(cluster: ClusterNodes) -> tuple[GroupReport, ...]:
             known.update({name: (broker, group) for name, group in cache.groups.items()})
     clients = [client for client in cluster.clients.values() if isinstance(client, GroupMember)]
     names = sorted({*known, *(client.does.group for client in clients if client.running)})
-    return tuple(_group(cluster, name, max(count, 1), known.get(name), clients) for name in names)
+    return tuple(_with_account(cluster, _group(cluster, name, max(count, 1), known.get(name), clients)) for name in names)
+
+
+def _with_account(cluster: ClusterNodes, group: GroupReport) -> GroupReport:
+    """Add to a report what the group never gets according to the durability account."""
+    counts = cluster.account.consumption_counts(group.name).values()
+    skipped = tuple((reason, total) for reason in SKIPS if (total := sum(getattr(each, reason) for each in counts)))
+    return attrs.evolve(group, skipped=skipped, left_out=sum(each.left_out for each in counts))
 
 
 def _coordinator(cluster: ClusterNodes, number: int) -> Broker | None:

@@ -96,6 +96,26 @@ class ClusterView(ReprMixin):
         """The brokers that are up."""
         return frozenset(broker.id for broker in self.brokers if broker.up)
 
+    @cached_property
+    def skipped(self) -> int:
+        """The number of records that groups never get, although they had to read them."""
+        return sum(each.skipped for each in self.consumption)
+
+    @cached_property
+    def unfinished(self) -> int:
+        """The number of records that processes and services passed without finishing them: never processed, dropped, or expired before a
+        delay service forwarded them."""
+        groups = {process.group: process.never_processed for process in self.processes}
+        whole = [service.never_forwarded + service.expired for service in self.services if not service.source]
+        return sum(groups.values()) + sum(whole) + sum(each.dropped for each in self.retries)
+
+    @cached_property
+    def done_twice(self) -> int:
+        """The number of records that processes and services finished more than once."""
+        groups = {process.group: process.processed_twice for process in self.processes}
+        whole = [service.forwarded_twice for service in self.services if not service.source]
+        return sum(groups.values()) + sum(whole) + sum(each.succeeded_twice for each in self.retries)
+
     def partition(self, tp: TopicPartition) -> PartitionView:
         """Return the view of a partition.
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from core.kafka.clients.consumer.group_consumer import PolledRecords
+from core.kafka.clients.processes.process import Process
 from core.kafka.clients.services.delay_worker import DelayWorker
 from core.kafka.clients.services.retry_worker import RetryWorker
 from core.kafka.clients.services.service_worker import ServiceWorker
+from core.kafka.ids import TopicPartition
+from core.kafka.log.offset_set import OffsetSet
 from core.lab.accounts.processed_logs import dead_letters
-from core.lab.accounts.processing_account import Counts, Processing
+from core.lab.accounts.processing_account import Counts, Harm, Processing
 from core.lab.accounts.service_account import mean, percentile
 from core.lab.cluster_nodes import ClusterNodes
+from core.lab.views import process_views
 from core.lab.views.service_view import RetryView, ServiceView
 
 _PERCENTS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
@@ -95,6 +99,50 @@ def _statistics(samples: list[tuple[int, int]]) -> dict[str, int]:
     return {name: value for name, value in found.items() if value is not None}
 
 
+def processing_harms(cluster: ClusterNodes) -> Iterator[tuple[str, tuple[Harm, ...]]]:
+    """For each process and each level of a delay service, yield its name and the harm to its input records (`ProcessingAccount.harms`).
+    Processes of one group appear once."""
+    account = cluster.account
+    logs = account.leader_logs()
+    known: dict[Processing, None] = {}
+    for name, client in cluster.clients.items():
+        if isinstance(client, Process):
+            processing, reader, in_hand = process_views.processing_of(client), f"process {name}", cluster.records_in_hand(client.does.group)
+        elif isinstance(client, DelayWorker):
+            processing, reader = processing_of(client), f"service {client.does.service}"
+            in_hand = _in_hand(filter(_is_running, _sharing(cluster, client)))
+        else:
+            continue
+        if processing not in known:
+            known[processing] = None
+            yield reader, account.processing.harms(processing, logs, in_hand)
+
+
+def expired_records(cluster: ClusterNodes) -> Iterator[tuple[str, TopicPartition, OffsetSet]]:
+    """For each level of a delay service, yield the offsets of the records that were deleted before the service forwarded them."""
+    account = cluster.account
+    logs = account.leader_logs()
+    levels = {processing_of(each): each for each in cluster.clients.values() if isinstance(each, DelayWorker)}
+    for processing, worker in levels.items():
+        found = account.processing.expired_offsets(processing, logs, _in_hand(_sharing(cluster, worker)))
+        for tp, offsets in found.items():
+            yield worker.does.service, tp, offsets
+
+
+def retry_drops(cluster: ClusterNodes) -> Iterator[tuple[str, TopicPartition, list[tuple[int, int, int]]]]:
+    """For each retry service and each partition that its workers read, yield the dropped records (`RetryAccount.drops`)."""
+    account = cluster.account
+    logs = account.leader_logs()
+    workers = {
+        (each.does.service, each.does.group, each.does.source): each for each in cluster.clients.values() if isinstance(each, RetryWorker)
+    }
+    for (service, group, source), worker in workers.items():
+        in_hand = _in_hand(filter(_is_running, _sharing(cluster, worker)))
+        for (owner, tp), commits in account.processing.commits.items():
+            if owner == group and tp.topic == source and tp in logs:
+                yield service, tp, account.retries.drops(service, tp, commits, logs, account.processing.visible(tp, logs[tp]), in_hand)
+
+
 def retry_views(cluster: ClusterNodes) -> tuple[RetryView, ...]:
     """Return the views of all retry services."""
     services: dict[str, list[RetryWorker]] = {}
@@ -107,15 +155,8 @@ def retry_views(cluster: ClusterNodes) -> tuple[RetryView, ...]:
 def _retry_view(cluster: ClusterNodes, service: str, workers: Sequence[RetryWorker]) -> RetryView:
     account = cluster.account
     found = account.retries.of(service)
-    logs = account.leader_logs()
     running = [worker for worker in workers if worker.running]
-    dropped = 0
-    for worker in {(worker.does.group, worker.does.source): worker for worker in workers}.values():
-        in_hand = _in_hand(filter(_is_running, _sharing(cluster, worker)))
-        for (group, tp), commits in account.processing.commits.items():
-            if group == worker.does.group and tp.topic == worker.does.source and tp in logs:
-                visible = account.processing.visible(tp, logs[tp])
-                dropped += account.retries.dropped(service, tp, max(offset for offset, _ in commits), logs, visible, in_hand).count()
+    dropped = sum(end - start for name, _, drops in retry_drops(cluster) if name == service for start, end, _ in drops)
     return RetryView(
         name=service,
         topic=workers[0].does.source,

@@ -14,6 +14,7 @@ from core.kafka.clients.producer.producer import Producer
 from core.kafka.controller.quorum_controller import ELECT_UNCLEAN, QuorumController
 from core.kafka.health import replication_factor
 from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings.settings import render_value
 from core.lab.views.broker_view import BrokerView, LinkView, VoterView
@@ -130,7 +131,17 @@ def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
         account.lost_read,
         None if leading is None or not leading.is_leader else leading.held_back_at,
         0 if leading is None or not leading.is_leader or leading.log.producers is None else len(leading.log.producers.ongoing),
+        0
+        if leading is None or not leading.is_leader or leading.held_back_at is None
+        else _age_at(leading.log, leading.held_back_at, cluster.now),
     )
+
+
+def _age_at(log: ReplicaLog, offset: int, now: int) -> int:
+    """Return the age of a record by its timestamp, in µs; 0 if its timestamp is in the future."""
+    term = log.term_at(offset)
+    batches = [] if term is None else term.batches_within(offset, offset + 1)
+    return max(now - batches[0].timestamp, 0) if batches else 0
 
 
 def lags(cluster: ClusterNodes) -> dict[int, float]:

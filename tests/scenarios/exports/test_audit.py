@@ -134,7 +134,7 @@ def test_records_that_retention_deleted_before_a_group_read_them(reset: str, tmp
     assert (rows["group g"]["skipped"], rows["group g"]["pending"]) == (skipped, 0)
     assert rows["group g"]["unread"] == skipped + rows["group g"]["left_out"]
     assert main(["audit", path]) == 1
-    assert f"skipped: offsets 20–{start - 1} of orders-0, by group g: deleted before they were read" in capsys.readouterr().out
+    assert f"skipped: offsets 20–{start - 1} of orders-0, by group g: deleted before they were processed" in capsys.readouterr().out
 
 
 def test_a_consumer_that_begins_at_the_end_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,7 +122,7 @@ def test_what_is_exposed_and_by_whom() -> None:
 
 def test_nothing_lost_says_how_to_see_harm() -> None:
     cluster, event_buffer = finished("b2-high-watermark", "4.1")
-    assert "nothing lost, nothing exposed" in text(cluster, event_buffer)
+    assert "nothing lost, nothing missed, nothing exposed" in text(cluster, event_buffer)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
@@ -151,3 +151,45 @@ def test_totals_that_have_no_room_are_those_of_harm_that_there_is_not() -> None:
     assert lines[1].endswith("lost 0  diverged 12")
     whole = paint_durability(view, [], lambda _: None, COLOR, (120, 10), 0)[1].text.rstrip()
     assert whole.endswith("lost 0  exposed 0  duplicated 0  diverged 12")
+
+
+def test_what_readers_missed_is_on_the_page_with_its_cause() -> None:
+    """A group that commits first and crashes, and a group that retention overruns."""
+    cluster, event_buffer = finished("j3-crash-order", "4.1")
+    (missed,) = cluster.durability_report().missed
+    assert (missed.reader, missed.ranges, missed.what, missed.records) == ("group before", ((20, 50),), "skipped", 30)
+    cause = event_buffer.find(missed.event)
+    assert cause is not None
+    assert cause[3] == "offset-committed"
+    shown = text(cluster, event_buffer)
+    assert "0 lost, 30 missed by readers, 0 exposed" in shown
+    assert "skipped: committed before they were processed" in shown
+    assert "skipped 30" in shown
+    narrow = text(cluster, event_buffer, (80, 20))
+    assert "30 missed" in narrow
+
+
+@pytest.mark.parametrize(
+    ("name", "reader", "what"),
+    [("k2-commit-first", "service careless", "dropped"), ("k1-commit-point", "service", "never"), ("k1-retention", "service", "expired")],
+)
+def test_what_services_and_processes_missed_is_on_the_page(name: str, reader: str, what: str) -> None:
+    cluster, event_buffer = finished(name, "4.3")
+    view, missed = cluster.view(), cluster.durability_report().missed
+    assert missed
+    assert all(each.reader.startswith(reader) and each.what.startswith(what) for each in missed)
+    assert sum(each.records for each in missed) == view.unfinished > 0
+    assert f"unfinished {view.unfinished:,}" in text(cluster, event_buffer)
+
+
+def test_a_group_that_begins_at_the_end_has_missed_nothing() -> None:
+    spec = ClusterSpec(brokers=(BrokerSpec(1),), topics=(TopicSpec("orders", partitions=1, replication_factor=1),))
+    event_buffer = EventBuffer()
+    spec = attrs.evolve(spec, settings=(("offsets.topic.replication.factor", 1),))
+    cluster = Cluster(spec, sink=event_buffer.append)
+    cluster.do(acts.Produce("orders", 20))
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.JoinGroup(("orders",), "c", "g", reset="latest"))
+    cluster.run_until(10 * SECOND)
+    assert sum(each.left_out for each in cluster.view().consumption) == 20
+    assert "nothing lost, nothing missed, nothing exposed" in text(cluster, event_buffer)

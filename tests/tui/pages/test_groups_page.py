@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.ids import NO_OFFSET, TopicPartition
-from core.kafka.release import CURRENT
+from core.kafka.release import CURRENT, Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -13,6 +13,8 @@ from core.lab.history.event_buffer import EventBuffer
 from core.lab.reports.group_report import GroupReport, OwnedPartition
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, US_PER_MS
+from scenarios import catalogue
+from scenarios.running.runner import Run
 from tui.analysis.group_history import GONE, GroupHistory, lane_cells, rebalancing_cells
 from tui.pages.groups import paint_groups
 from tui.rendering.palette import palette_of
@@ -112,6 +114,21 @@ def test_cells_of_lanes() -> None:
     assert list(lane_cells([(2, 0), (4, 3), (8, GONE)], 0, 10, 5)) == [0, 3, 3, GONE, GONE]
     assert list(lane_cells([(9, 1)], 0, 10, 5)) == [None, None, None, None, 1]
     assert rebalancing_cells([(1, 2), (7, None)], 0, 10, 5) == [True, True, False, True, True]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_page_says_what_a_group_skipped_and_why(width: int) -> None:
+    run = Run(catalogue.load("j3-crash-order"), Release.named("4.1"), 0)
+    run.run()
+    groups = run.cluster.group_report()
+    lines = [
+        line.text.rstrip()
+        for line in paint_groups(
+            groups, GroupHistory(), run.cluster.now, PAINT, (width, 24), [each.name for each in groups].index("before")
+        )
+    ]
+    assert "before skipped 30 records: 30 committed before they were processed." in "\n".join(lines)
+    assert [line.split()[-2] for line in lines if line.split()[:1] in (["after"], ["►"])] == ["0", "30"]
 
 
 def test_without_groups_the_page_says_how_to_start_one() -> None:

@@ -14,6 +14,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import DETAIL, KINDS, NOTABLE
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -22,6 +23,9 @@ from core.lab.sentences import sentence
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.client_view import ProducerView
 from core.lab.views.partition_view import PartitionView
+from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.running.runner import Run
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.panels.brokers import height_for, paint_brokers
 from tui.panels.cluster_totals import client_items, paint_totals
@@ -410,3 +414,38 @@ def test_waiting_batches_are_shown_instead_of_the_latency_of_completed_ones() ->
     assert " 2ms" not in shown
     assert "waiting 81 for 4s" in shown
     assert load.wrong
+
+
+def test_the_totals_name_what_readers_missed_and_a_last_stable_offset_that_is_held_for_minutes() -> None:
+    """Harm to groups, to the records of services, and to readers with read_committed is in the headline figures, and only if there is any."""
+    spec = ClusterSpec(
+        brokers=(BrokerSpec(1),),
+        topics=(TopicSpec("orders", partitions=1, replication_factor=1), TopicSpec("pay", partitions=1, replication_factor=1)),
+        settings=(
+            ("offsets.topic.replication.factor", 1),
+            ("transaction.state.log.replication.factor", 1),
+            ("transaction.state.log.min.isr", 1),
+        ),
+    )
+    busy = Cluster(spec)
+    busy.do(acts.Produce("orders", 50))
+    busy.do(acts.InitTransactions("pay", "tx", "app", config=(("transaction.timeout.ms", "600000"),)))
+    busy.run_until(SECOND)
+    busy.do(acts.BeginTransaction("app"))
+    busy.do(acts.Produce("pay", 3, producer="app"))
+    busy.do(acts.JoinGroup(("orders",), "c", "g", reset="earliest", commit="before", record_time=10_000, crash_after_records=20))
+    busy.run_until(30 * SECOND)
+    early = text(paint_totals(busy.view(), COLOR, (160, 3), headline=False))
+    assert "SKIPPED 30" in early
+    assert "LSO held" not in early, "a transaction of half a minute is no alarm"
+    busy.run_until(132 * SECOND)
+    assert "LSO held 2m10s in 1 partition" in text(paint_totals(busy.view(), COLOR, (160, 3), headline=False))
+    for word in ("unfinished", "done twice"):
+        assert word not in early.lower()
+
+
+@pytest.mark.parametrize(("name", "words"), [("k2-commit-first", "UNFINISHED 10"), ("k2-crash", "done twice 10")])
+def test_the_totals_name_the_harm_of_services(name: str, words: str) -> None:
+    run = Run(catalogue.load(name), Release.named("4.3"), 0)
+    run.run()
+    assert words in text(paint_totals(run.cluster.view(), COLOR, (160, 4), headline=False))
