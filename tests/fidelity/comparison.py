@@ -4,7 +4,7 @@ name."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from core.kafka.ids import NO_EPOCH, TopicPartition, broker_address
 from core.lab.views.partition_view import PartitionView
 from core.sim.units import SECOND
 from scenarios.describe.render import from_view, render_describe
+from tests.fidelity.aligning import aligned
 from tests.fidelity.explained import DIFFERENT, EXPLAINED
 from tests.fidelity.recording import Point, RecordedPartition, RecordedReplica, Recording, Znode
 from tests.fidelity.rejoining import Timed, entered, forget_times, same_order, without_races
@@ -165,14 +166,22 @@ def compare(recording: Recording, replayed: Replayed) -> Iterator[Comparison]:
         for tp, count in recording.acts[number].results.items():
             yield Comparison("acknowledged", f"{recording.name} act {number} {tp}", count, acknowledged.get(tp, 0))
     for tp, states in recording.metadata.items():
-        yield _committed(f"{recording.name} {tp}", states, replayed.metadata[tp])
+        yield from _committed(f"{recording.name} {tp}", states, replayed.metadata[tp])
 
 
-def _committed(where: str, recorded: Sequence[Timed], model: Sequence[Timed]) -> Comparison:
-    """Return both sequences, without those races of followers in which they differ."""
-    if forget_times(recorded) == forget_times(model):
-        return Comparison("committed states", where, forget_times(recorded), forget_times(model))
-    return Comparison("committed states", where, without_races(recorded), without_races(model), race=True)
+def _committed(where: str, recorded: Sequence[Timed], model: Sequence[Timed]) -> Iterator[Comparison]:
+    """Compare both courses step by step, without those races of followers in which they differ. After a step that differs, the courses are
+    compared from the next state that both have."""
+    one, other = forget_times(recorded), forget_times(model)
+    if one == other:
+        yield from _steps(where, one, other, race=False)
+    else:
+        yield from _steps(where, without_races(recorded), without_races(model), race=True)
+
+
+def _steps(where: str, recorded: Sequence[Hashable], model: Sequence[Hashable], *, race: bool) -> Iterator[Comparison]:
+    for number, (one, other) in enumerate(aligned(recorded, model)):
+        yield Comparison("committed states", f"{where} step {number}", one, other, race=race)
 
 
 def _until(states: Sequence[Timed], seconds: float) -> list[Timed]:
