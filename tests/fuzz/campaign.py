@@ -44,7 +44,7 @@ class Campaign:
         weights = [target.share for target in self.targets]
         while (now := time.monotonic()) < end and not 0 < cases <= sum(self.cases.values()):
             target = self.draw.choices(self.targets, weights)[0]
-            for _ in range(50):
+            for _ in range(target.batch):
                 self._one(target)
             self.spent[target.name] += time.monotonic() - now
             if say is not None and now - told > 60:

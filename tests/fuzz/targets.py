@@ -24,6 +24,7 @@ from core.lab.spec import ClusterSpec
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
+from scenarios.catalogue import read_any
 from scenarios.describe import selection
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.render import render_describe
@@ -37,12 +38,15 @@ from scenarios.logs.log_reader import LogReader
 from scenarios.logs.log_writer import LogWriter
 from scenarios.logs.metadata_state import read_metadata_state
 from scenarios.logs.replay import replay
+from scenarios.models.script import ModelScenario
 from scenarios.releases import release_named
 from scenarios.running.imported_cluster import as_script, import_cluster, settled_cluster
 from scenarios.running.runner import Run
 from spark_reports.sweep.command import GRIDS
 from spark_reports.sweep.grid_file.read_grid import read_grid
+from tests.fuzz.log_checkers import problems_of
 from tests.fuzz.mutations import NASTY, mutated
+from tests.fuzz.valid_scripts import KINDS, valid_script
 from tests.fuzz.watch import Broken, command
 from tui.actions.custom_keys import DEFAULT, as_toml, load_keymap
 from tui.cli import parser_for
@@ -70,13 +74,15 @@ class Target:
         corpus: valid inputs, created on first use.
         attempt: the function that processes such an input as the laboratory does; `watch.failure_of` decides which of its exceptions are
             failures.
-        share: the share of all cases.
+        share: the share of all batches of cases.
+        batch: the number of cases in a batch.
     """
 
     name: str
     corpus: Callable[[], Sequence[bytes]]
     attempt: Callable[[bytes, random.Random], object]
     share: float
+    batch: int = 50
 
     def case(self, draw: random.Random) -> bytes:
         """Return the next case."""
@@ -439,6 +445,49 @@ def _run_line(case: bytes, draw: random.Random) -> None:
         os.chdir(before)
 
 
+# --- valid scripts -------------------------------------------------------------------------------------------------
+
+
+def _valid_scripts() -> Sequence[bytes]:
+    return [valid_script(kind, random.Random(0)).encode() for kind in KINDS]
+
+
+def _run_script(case: bytes, draw: random.Random) -> None:
+    """Run a script, and judge the run: twice the same, a log without problems, the same log from a replay, and nothing that the checkers of
+    groups and of read_committed find wrong."""
+    script, log = HERE / "valid.yaml", HERE / "valid.jsonl"
+    script.write_bytes(case)
+    is_model = isinstance(read_any(decode(case, "fuzz.yaml"), "fuzz.yaml"), ModelScenario)
+    release = [] if is_model else ["--release", draw.choice(VALID_RELEASES)]
+    log.unlink(missing_ok=True)
+    run = ["run", str(script), *release]
+    code, out, _ = command([*run, *([] if is_model else ["--log", str(log)])])
+    if command(run)[:2] != (code, out):
+        raise Broken("a second run has another result")
+    if code == 2 and not log.exists():
+        return  # the release does not have an act, a setting, or a feature of the script
+    if is_model:
+        return
+    checked = check_log(log)
+    if checked.problems:
+        raise Broken(f"the log has problems: {checked.problems[0]}")
+    found = replay(log)
+    if not found.same:
+        raise Broken(f"the replay differs in line {found.line}")
+    for problem in problems_of(LogReader(log)):
+        raise Broken(problem)
+
+
+VALID_RELEASES: Final = ("4.3", "4.3", "4.1", "4.0", "3.9", "3.6", "3.3", "2.8", "2.4", "1.1", "0.11")
+"""The releases under which valid scripts run."""
+
+
+@attrs.frozen
+class _Valid(Target):
+    def case(self, draw: random.Random) -> bytes:
+        return valid_script(draw.choice(tuple(KINDS)), draw).encode()
+
+
 @attrs.frozen
 class _Lines(Target):
     def case(self, draw: random.Random) -> bytes:
@@ -455,6 +504,7 @@ TARGETS: Final = {
         Target("grids", _grids, _read_grid, 0.01),
         Target("keys", _keymaps, _read_keymap, 0.40),
         _Lines("arguments", _lines, _run_line, 0.05),
+        _Valid("valid", _valid_scripts, _run_script, 0.015, batch=2),
     )
 }
 """All targets except the key bursts of the playground, which have their own runner (`key_bursts`)."""
