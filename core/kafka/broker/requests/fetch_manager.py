@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka import errors, events
+from core.kafka import errors
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.follower.fetcher import FOREVER, tuple_of
 from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
-from core.kafka.broker.requests.fetch_session import FetchSession, SessionPartition
-from core.kafka.broker.requests.fetch_validation import check_fetch
+from core.kafka.broker.requests.fetch_session import FetchedPartition, FetchSession, PartitionRead, SessionPartition
+from core.kafka.broker.requests.partition_fetch import check_fetch, update_follower_fetch_state
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import FetchedRecords, fetched_ranges
-from core.kafka.messages import FetchedPartitionFields, FetchFailure, FetchRequest, FetchResponse
-from core.sim.journal import Column, null_sink
+from core.kafka.messages import FetchFailure, FetchRequest, FetchResponse
+from core.sim.journal import Column
 from core.sim.messages import Timer
 
-FETCHED: Final = events.FollowerFetched.kind
 NONE: Final = errors.NONE
+
+FENCED: Final[FetchFailure] = (errors.NOT_LEADER_OR_FOLLOWER, NO_EPOCH, NO_OFFSET)
+"""The reason why a leader returns no records to a former process of a broker that has registered again (KIP-903)."""
 
 
 class FetchManager:
@@ -72,7 +74,26 @@ class FetchManager:
 
         If there is something to send, respond immediately; otherwise, delay the fetch.
         """
-        correlation, follower, fetcher, _, full, changed, forgotten, max_wait, _, _, _, _ = request
+        broker, session = self.broker, self._session_of(request, sender)
+        if session is None:
+            broker.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
+            return
+        taken = session.take_dirty()
+        entries = taken if broker.leader_quota is None else self._within_quota(taken, session, request)
+        reads = self.read_from_log(entries, request, self.broker_epoch_is_stale(request))
+        needs_high_watermark = update_follower_fetch_state(broker, session, reads, request.broker_epoch)
+        session.last_fetch_time = broker.journal.now
+        if needs_high_watermark or _is_satisfied(request, reads):
+            self._answer(session, request, session.update_and_generate_response_data(taken, reads, broker.pushes_high_watermark))
+        else:
+            session.put_back(taken)
+            self._delay(session, request)
+
+    def _session_of(self, request: FetchRequest, sender: str) -> FetchSession | None:
+        """Return the session of a fetch, updated with what the fetch says (`FetchManager#newContext`); None if this broker does not have
+        the session.
+        """
+        _, follower, fetcher, _, full, changed, forgotten, _, _, _, _, _ = request
         session = self.sessions.get((follower, fetcher))
         if full:
             if session is not None:
@@ -82,33 +103,27 @@ class FetchManager:
             poll.serve(session)
             self.mark_possibly_late(session)
         elif session is None:
-            self.broker.reply(sender, FetchResponse(correlation, fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
-            return
+            return None
         for tp in forgotten:
             self._remove_from_session(tp, session)
         session.update(changed, forgotten)
-        journal = self.broker.journal
-        taken = session.take_dirty()
-        entries = taken if self.broker.leader_quota is None else self._within_quota(taken, session, request)
-        news = self.read_from_log(session, taken, entries, request, arrives=True)
-        session.last_fetch_time = journal.now
-        if news is not None:
-            self._answer(session, request, news)
-            return
+        return session
+
+    def _delay(self, session: FetchSession, request: FetchRequest) -> None:
+        """Delay a fetch until there is something to send, but not longer than its maximum wait (`DelayedFetch`)."""
+        session.parked = request
         if self.broker.pushes_high_watermark and any(
-            entry.partition.follower_needs_hw_update(follower) for entry in session.dirty if entry.partition is not None
+            entry.partition.follower_needs_hw_update(session.follower) for entry in session.dirty if entry.partition is not None
         ):
-            session.parked = request
             self.complete_fetch(session)  # this fetch has advanced the high watermark
             return
-        session.parked = request
         if session.dirty and self.broker.leader_quota is None and self._has_records(session):
             self.complete_fetch_if_enough(session)  # a coordinator has appended when this fetch advanced the high watermark
             if not session.is_parked():
                 return
-        session.cause = journal.cause
-        if max_wait < FOREVER:
-            session.deadline = journal.now + max_wait
+        session.cause = self.broker.journal.cause
+        if request.max_wait < FOREVER:
+            session.deadline = self.broker.journal.now + request.max_wait
             self.arm_expiry(session)
         self._update_silence(session)
 
@@ -179,164 +194,54 @@ class FetchManager:
             entry.partition = partition
             entry.replica = partition.replica(follower) if partition.is_leader else None
 
-    def read_from_log(
-        self,
-        session: FetchSession,
-        taken: list[SessionPartition],
-        entries: list[SessionPartition],
-        request: FetchRequest,
-        *,
-        arrives: bool,
-        sends: bool = True,
-    ) -> list[FetchedPartitionFields] | None:
-        """Read partitions for a follower, and update what the leader knows about the follower from its fetch
-        (`ReplicaManager#readFromLog`).
-
-        The steps are in the same order as in Kafka: read the log, update the follower's state, expand the ISR if possible (using the high
-        watermark from before this fetch), and then raise the high watermark if possible. The response contains what is new to the follower
-        (`CachedPartition#maybeUpdateResponseData`). A partition that has more records to send stays in the session's dirty list.
+    def read_from_log(self, entries: list[SessionPartition], request: FetchRequest, stale: bool) -> list[PartitionRead]:
+        """Read partitions for a follower (`ReplicaManager#readFromLog`, `Partition#fetchRecords`). Return what was read of each.
 
         Args:
-            taken: the dirty partitions that were taken from the session.
-            entries: those partitions in `taken` whose logs are read.
-            arrives: True if the fetch has just arrived; False if a delayed fetch is being completed, in which case only the log is read,
-                and the result is never None.
-            sends: whether the response is sent to the follower. If the response is not sent, `sent_high_watermark` and `sent_log_start` of
-                the partitions do not change.
-
-        Returns:
-            The parts of the response, or None if the fetch must wait.
+            entries: the partitions that the follower asks for.
+            request: the fetch.
+            stale: whether the fetch comes from a former process of a broker that has registered again.
         """
-        broker, behind = self.broker, self.broker.behind
-        journal, release = broker.journal, broker.release
-        sink, recorded = journal.sink, journal.sink is not null_sink
-        _, follower, _, broker_epoch, _, _, _, max_wait, min_bytes, left, partition_max_bytes, max_records = request
-        me: Column = broker.id
-        now: Column = journal.now
-        arrived: Column = journal.cause
-        follower_id: Column = follower
-        as_of_last_fetch = release.caught_up_as_of_last_fetch
-        pushes = broker.pushes_high_watermark
-        stale = arrives and self.broker_epoch_is_stale(request)
-        answered = max_wait <= 0 or not arrives or (min_bytes <= 0 and bool(entries))
-        enough = left - min_bytes
-        all_told = len(entries) == len(taken)
-        news: list[FetchedPartitionFields] = []
-        unconfirmed: list[tuple[SessionPartition, int, int]] = []  # what was last sent for these entries; restored if the fetch has to wait
+        _, _, _, _, _, _, _, _, _, left, partition_max_bytes, max_records = request
+        reads: list[PartitionRead] = []
         for entry in entries:
-            partition, replica = entry.partition, entry.replica
-            if replica is None:
+            if entry.replica is None:
                 self._link(entry)
-                partition, replica = entry.partition, entry.replica
-            tp, asked_from, epoch, last_fetched_epoch, cause = entry.asked
+            partition = entry.partition
+            tp, asked_from, epoch, last_fetched_epoch, _ = entry.asked
             offset: int = asked_from  # for comparisons; messages and events get the original `Column`
             if partition is None:
-                answered = True
-                news.append(self.hosted.missing(tp, offset))
-                if sends:
-                    entry.sent_high_watermark = entry.sent_log_start = NO_OFFSET
-                    entry.dirty = False
+                reads.append((entry, self.hosted.missing(tp, offset)))
                 continue
-            # Partition#fetchRecords
             log = partition.log
             leo, log_start = log.leo, log.log_start
             high_watermark: Column = log.high_watermark
             failure: FetchFailure | None = None
-            counts = arrives
             if (
-                replica is None
+                entry.replica is None
                 or stale
                 or epoch != partition.leader_epoch
                 or (last_fetched_epoch != epoch and last_fetched_epoch != NO_EPOCH)
                 or offset > leo
                 or offset < log_start
             ):  # otherwise, the follower's records belong to this leadership
-                failure = check_fetch(partition, replica, entry.asked)
+                failure = check_fetch(partition, entry.replica, entry.asked)
                 if stale and failure is None:
-                    failure = (errors.NOT_LEADER_OR_FOLLOWER, NO_EPOCH, NO_OFFSET)
-                if failure is not None:
-                    answered = True
-                    counts = counts and failure[0] == NONE and not release.ignores_diverging_fetch
-                elif epoch != partition.leader_epoch and release.hw_same_epoch and not release.fetch_epoch_fencing:
-                    counts = False
+                    failure = FENCED
             records: FetchedRecords | None = None
             if offset < leo and left > 0 and failure is None:
                 records = log.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
                 if records is not None:
                     left -= records[3]
-                    if left <= enough:
-                        answered = True
-            part = (tp, failure, asked_from, records, high_watermark, log_start, log.last_append)
-            # Partition#updateFollowerFetchState
-            if replica is not None and counts:
-                old = replica.leo
-                if replica.session is not None:
-                    replica.detach_session()
-                    behind[tp] = None
-                replica.update_fetch_state(offset, log_start, now, leo, broker_epoch, as_of_last_fetch)
-                if offset >= leo:
-                    replica.session = session
-                if offset != old:
-                    journal.seq = seq = journal.seq + 1
-                    if recorded:
-                        sink((seq, now, cause or arrived, FETCHED, me, partition.topic, partition.number, follower_id, old, asked_from))
-                    journal.cause = seq
-                    if not replica.in_maximal_isr:
-                        partition.maybe_expand_isr(replica)
-                    partition.maybe_increment_leader_hw()
-                    journal.cause = arrived
-                elif not replica.in_maximal_isr:
-                    partition.maybe_expand_isr(replica)
-            # CachedPartition#maybeUpdateResponseData
-            if not sends:
-                news.append(part)
-                continue
-            if failure is not None:
-                news.append(part)
-                entry.sent_high_watermark = high_watermark if failure[0] == NONE else NO_OFFSET
-                entry.sent_log_start = log_start
-                entry.dirty = False
-                continue
-            if pushes and arrives and replica is not None and replica.update_last_sent_high_watermark(high_watermark):
-                answered = True
-            if records is not None or high_watermark != entry.sent_high_watermark or log_start != entry.sent_log_start:
-                if not answered:
-                    unconfirmed.append((entry, entry.sent_high_watermark, entry.sent_log_start))
-                news.append(part)
-                entry.sent_high_watermark = high_watermark
-                entry.sent_log_start = log_start
-            if (
-                log.high_watermark == high_watermark
-                and (records is not None or offset == leo)
-                and replica is not None
-                and replica.in_maximal_isr
-                and not (pushes and partition.follower_needs_hw_update(follower))
-            ):
-                entry.dirty = False
-            elif records is not None:
-                session.dirty.append(entry)  # after the other partitions, so that no partition starves
-            else:
-                all_told = False
-        if not sends:
-            return news
-        if not answered:
-            for entry, sent_high_watermark, sent_log_start in unconfirmed:
-                entry.sent_high_watermark, entry.sent_log_start = sent_high_watermark, sent_log_start
-            for entry in taken:
-                entry.dirty = True
-            session.dirty.clear()
-            session.put_back(taken)
-            return None
-        if not release.request_time_leo:
+            reads.append((entry, (tp, failure, asked_from, records, high_watermark, log_start, log.last_append)))
+        return reads
+
+    def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedPartition], *, corrupt: bool = False) -> None:
+        """Send the response to a fetch. If `corrupt` is true, the records in the response are corrupted in transit."""
+        if not self.broker.release.request_time_leo:
             for tp, _, _, records, _, _, _ in news:
                 if records is not None:
-                    self.partitions[tp].assume_fetched(follower, [*fetched_ranges(records)][-1].end)
-        if not all_told:
-            session.put_back(taken)
-        return news
-
-    def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedPartitionFields], *, corrupt: bool = False) -> None:
-        """Send the response to a fetch. If `corrupt` is true, the records in the response are corrupted in transit."""
+                    self.partitions[tp].assume_fetched(session.follower, [*fetched_ranges(records)][-1].end)
         response = tuple_of(FetchResponse, (request.correlation, session.fetcher, NONE, tuple(news), corrupt))
         quota = self.broker.leader_quota
         if quota is not None:
@@ -372,8 +277,9 @@ class FetchManager:
             return entries
         held = [entry for entry in entries if self._is_throttled(entry, quota)]
         if held and request is not None:
-            parts = self.read_from_log(session, held, held, request._replace(max_bytes=0), arrives=True, sends=False) or []
-            held = [entry for entry, part in zip(held, parts, strict=True) if part[1] is None]
+            reads = self.read_from_log(held, request._replace(max_bytes=0), self.broker_epoch_is_stale(request))
+            update_follower_fetch_state(self.broker, session, reads, request.broker_epoch)
+            held = [entry for entry, part in reads if part[1] is None]
         return [entry for entry in entries if entry not in held]
 
     def _is_throttled(self, entry: SessionPartition, quota: ReplicationQuota) -> bool:
@@ -394,8 +300,9 @@ class FetchManager:
             request = request._replace(max_records=max_records)
         taken = session.take_dirty()
         entries = taken if self.broker.leader_quota is None else self._within_quota(taken, session, None)
-        news = self.read_from_log(session, taken, entries, request, arrives=False)
-        self._answer(session, request, news or [], corrupt=corrupt)
+        reads = self.read_from_log(entries, request, False)
+        news = session.update_and_generate_response_data(taken, reads, self.broker.pushes_high_watermark)
+        self._answer(session, request, news, corrupt=corrupt)
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
         """Complete a delayed fetch if the appended records amount to at least fetch.min.bytes (`DelayedFetch#tryComplete`)."""
@@ -445,3 +352,19 @@ class FetchManager:
         session.parked = None
         for tp in session.partitions:
             self._remove_from_session(tp, session)
+
+
+def _is_satisfied(request: FetchRequest, reads: list[PartitionRead]) -> bool:
+    """Return whether a fetch is answered immediately: it does not wait, an error or a diverging log has to be reported, or there are enough
+    bytes (`ReplicaManager#fetchMessages`).
+    """
+    if request.max_wait <= 0:
+        return True
+    missing = request.min_bytes
+    for _, part in reads:
+        records = part[3]
+        if records is not None:
+            missing -= records[3]
+        if missing <= 0 or part[1] is not None:
+            return True
+    return False

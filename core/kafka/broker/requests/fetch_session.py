@@ -11,15 +11,18 @@ of the session's order, so that every partition gets its turn. Kafka: `FetchSess
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from core.kafka.broker.follower_session import FollowerSession, SessionEntry
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.errors import NONE
-from core.kafka.ids import TopicPartition
+from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.messages import FetchPartitionFields, FetchRequest, FetchResponse
 from core.sim.long_polling import NOT_YET, LongPoll
+
+FetchedPartition = Any
+"""A `FetchedPartitionFields`. A compiled engine would take such a tuple apart and create it anew wherever it is passed on."""
 
 
 class FetchPurgatory(Protocol):
@@ -71,6 +74,10 @@ class SessionPartition(SessionEntry):
     def unlink(self) -> None:
         """Look up the partition again at the next fetch."""
         self.partition = self.replica = None
+
+
+PartitionRead = tuple[SessionPartition, FetchedPartition]
+"""A partition, and what was read of it for the follower."""
 
 
 class FetchSession(FollowerSession):
@@ -186,6 +193,54 @@ class FetchSession(FollowerSession):
         """
         since = {id(entry) for entry in self.dirty}
         self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]
+
+    def update_and_generate_response_data(
+        self, taken: list[SessionPartition], reads: list[PartitionRead], pushes_high_watermark: bool
+    ) -> list[FetchedPartition]:
+        """Return the parts of a response that are new to the follower, and remember what was sent
+        (`IncrementalFetchContext#updateAndGenerateResponseData`, `CachedPartition#maybeUpdateResponseData`).
+
+        A partition stays dirty if the follower needs another response after this one. Records after those that are sent are no reason,
+        because the follower's next fetch asks for them. A follower outside the ISR is told of every change.
+
+        Args:
+            taken: the dirty partitions that were taken from the session.
+            reads: what was read of the partitions in `taken`; a throttled partition is not read.
+            pushes_high_watermark: whether a new high watermark is sent although nothing else is new.
+        """
+        news: list[FetchedPartition] = []
+        stay = len(reads) < len(taken)
+        for entry, part in reads:
+            _, failure, offset, records, high_watermark, log_start, _ = part
+            if failure is not None:
+                news.append(part)
+                entry.sent_high_watermark = high_watermark if failure[0] == NONE else NO_OFFSET
+                entry.sent_log_start = log_start
+                entry.dirty = False
+                continue
+            if records is not None or high_watermark != entry.sent_high_watermark or log_start != entry.sent_log_start:
+                news.append(part)
+                entry.sent_high_watermark = high_watermark
+                entry.sent_log_start = log_start
+            partition, replica = entry.partition, entry.replica
+            if partition is None or replica is None:
+                stay = True
+                continue
+            log = partition.log
+            if (
+                log.high_watermark == high_watermark
+                and replica.in_maximal_isr
+                and (records is not None or offset == log.leo)
+                and not (pushes_high_watermark and replica.last_sent_high_watermark < high_watermark)
+            ):
+                entry.dirty = False
+            elif records is not None:
+                self.dirty.append(entry)  # after the other partitions, so that no partition starves
+            else:
+                stay = True
+        if stay:
+            self.put_back(taken)
+        return news
 
     def update(self, changed: tuple[FetchPartitionFields, ...], forgotten: tuple[TopicPartition, ...]) -> None:
         """Update the session's partitions with the contents of a fetch (`FetchSession#update`)."""
