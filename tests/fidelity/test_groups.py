@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import attrs
 import pytest
 
 from tests.fidelity.comparison import Comparison
@@ -82,6 +83,26 @@ def test_a_changed_recording_does_not_agree(change: Callable[[dict[str, Any]], N
     changed = tmp_path / name
     changed.write_text(json.dumps(raw), encoding="utf-8")
     assert measure in {one.measure for one in compare_groups(read_groups(changed)) if not one.agrees}
+
+
+def test_a_request_that_came_late_in_the_recording_comes_late_in_the_model() -> None:
+    """c2 got nothing in generation 2, and c2, c3, and c4 got nothing in generation 6: the next generation began within a second."""
+    recording = read_groups(FOLDER / "2.8.2-assignor-cooperative-sticky.json")
+    assert recording.late == {("c2", 2), ("c2", 6), ("c3", 6), ("c4", 6)}
+    assert [one.difference for one in compare_groups(recording) if not one.agrees] == []
+    on_time = compare_groups(attrs.evolve(recording, late=frozenset()))
+    assert len([one for one in on_time if not one.agrees]) > 5
+
+
+def test_no_request_is_late_where_every_member_was_told_its_partitions() -> None:
+    late = {file.stem: read_groups(file).late for file in DRILLS}
+    assert {name for name, members in late.items() if members} == {"2.8.2-assignor-cooperative-sticky"}
+
+
+def test_after_a_difference_in_the_number_of_rebalances_generations_are_compared_by_their_order() -> None:
+    """The recorded members got their partitions in generation 263, the model's in another one."""
+    comparisons = compare_groups(read_groups(FOLDER / "2.8.2-offsets-below-min-isr.json"))
+    assert {one.measure for one in comparisons if not one.agrees} == {"generations"}
 
 
 @pytest.mark.parametrize(

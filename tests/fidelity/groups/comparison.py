@@ -126,6 +126,10 @@ def _coordinator(recording: GroupRecording, player: GroupPlayer) -> Iterator[Com
                 )
 
 
+def _generations(lines: Iterable[tuple[str, float, Any]]) -> list[Any]:
+    return [value for what, _, value in lines if what == GENERATIONS]
+
+
 # --- the members ---------------------------------------------------------------------------------------------------
 
 
@@ -147,6 +151,14 @@ def _model_callbacks(recording: GroupRecording, player: GroupPlayer) -> dict[str
     return found
 
 
+def _ranked(callbacks: dict[str, list[tuple[str, tuple[str, ...], int]]], joiners: Iterable[str]) -> None:
+    """Replace the generations in the callbacks of a group's members with their ranks."""
+    members = list(joiners)
+    ranks = {generation: rank for rank, generation in enumerate(sorted({each[2] for who in members for each in callbacks[who]}))}
+    for who in members:
+        callbacks[who] = [(what, parts, ranks[generation]) for what, parts, generation in callbacks[who]]
+
+
 def _owned(callbacks: Iterable[tuple[str, tuple[str, ...], int]]) -> dict[int, tuple[str, ...]]:
     """Return the partitions that a member owns in each generation."""
     owned: dict[str, None] = {}
@@ -164,6 +176,12 @@ def _owned(callbacks: Iterable[tuple[str, tuple[str, ...], int]]) -> dict[int, t
 
 def _members(recording: GroupRecording, player: GroupPlayer) -> Iterator[Comparison]:
     recorded, model = _callbacks(recording), _model_callbacks(recording, player)
+    for group in recording.groups:
+        if _generations(_recorded_lines(recording, group)) != _generations(_model_lines(player, group)):
+            # The number of rebalances differs, which is a difference of its own. Later generations are compared by their order.
+            members = [joiner.who for joiner in recording.joiners if joiner.group == group]
+            _ranked(recorded, members)
+            _ranked(model, members)
     for who in recorded:
         where = f"{recording.name} {who}"
         one, other = _owned(recorded[who]), _owned(model[who])

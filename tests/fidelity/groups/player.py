@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 from unittest.mock import patch
 
+import attrs
+
 from core.kafka import events
+from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
 from core.kafka.group_coordinator.classic_protocol.group_joins import GroupJoins
 from core.kafka.group_coordinator.messages import NOT_A_MEMBER, OffsetCommitRequest
 from core.kafka.ids import TopicPartition
@@ -38,6 +41,12 @@ OFFSETS_TOPIC: Final = (("cleanup.policy", "compact"), ("min.insync.replicas", "
 
 READING: Final = 0.05
 """The time between the reading of the log end offsets and the end of a command that prints them, seconds."""
+
+LATE: Final = 50 * US_PER_MS
+"""How much later than others a late request arrives, in µs."""
+
+UNFENCING: Final = SECOND
+"""The time from a broker's registration until it is unfenced, in µs."""
 
 PRODUCTION: Final = 0.02
 """The time between two productions of a load that is taken from samples, seconds."""
@@ -123,7 +132,7 @@ class GroupPlayer:
         todo += [
             (sample.at, 4, {"op": "sample", "group": sample.group, "partitions": list(sample.rows)}) for sample in self.recording.samples
         ]
-        with patch.object(GroupJoins, "new_member_id", self._member_id):
+        with patch.object(GroupJoins, "new_member_id", self._member_id), self._late_requests():
             for at, _, act in sorted(todo, key=lambda each: (each[0], each[1])):
                 self._run_to(at)
                 try:
@@ -170,6 +179,24 @@ class GroupPlayer:
             return known.pop(0)
         group.next_id += 1
         return f"{request.instance_id or who}-{group.next_id:08x}"
+
+    @contextlib.contextmanager
+    def _late_requests(self) -> Iterator[None]:
+        """Make those SyncGroup requests late that arrived after the next rebalance had begun."""
+        send = ConsumerCoordinator._send_sync
+
+        def send_late(coordinator: ConsumerCoordinator, assignments: Any) -> None:
+            client = coordinator.client
+            if (client.address.removeprefix(PREFIX), coordinator.membership[1]) not in self.recording.late:
+                send(coordinator, assignments)
+                return
+            link = client.network.link((client.address, coordinator.calls.coordinator))
+            link.latency += LATE
+            send(coordinator, assignments)
+            link.latency -= LATE
+
+        with patch.object(ConsumerCoordinator, "_send_sync", send_late):
+            yield
 
     def _join(self, joiner: Joiner) -> None:
         config, sets = joiner.config, joiner.sets
@@ -281,6 +308,8 @@ class GroupPlayer:
         elif op == "kill broker":
             self.cluster.do(acts.Kill(act["broker"]))
         elif op == "start broker":
+            startup = round((act["done"] - act["t"]) * SECOND) - UNFENCING
+            self.cluster.spec = attrs.evolve(self.cluster.spec, startup=max(startup, US_PER_MS), recovery=0)
             self.cluster.do(acts.Start(act["broker"]))
         elif op.startswith("elect preferred"):
             self.cluster.do(acts.Elect(election="preferred"))

@@ -5,8 +5,11 @@ Only groups of the classic protocol are read. The files are in `tests/fidelity/d
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +25,9 @@ ASSIGNORS: Final = {
     "Members$SlowRange": "range",
 }
 """The names of assignors by the last part of the names of their classes. The slow assignor takes 6 s."""
+
+AT_ONCE: Final = 1.0
+"""The maximum time between two generations of which the second one follows from the first one, seconds."""
 
 LEFT_OUT: Final = "…"
 """The beginning of the line that says how many records a recording leaves out."""
@@ -87,6 +93,7 @@ class GroupRecording:
         settings: the settings that differed from Kafka's defaults.
         joiners: the consumers, in the order of their starts.
         coordinators: the first coordinator of each group.
+        late: the consumers whose SyncGroup request of a generation arrived after the next rebalance had begun, each with the generation.
         samples: the samples from which the load is taken; empty if the acts contain the whole load.
     """
 
@@ -101,6 +108,7 @@ class GroupRecording:
     joiners: list[Joiner]
     coordinators: dict[str, int]
     samples: list[Sample] = attrs.field(factory=list)
+    late: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def release(self) -> str:
@@ -144,6 +152,7 @@ def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
         sorted(joiners, key=lambda joiner: joiner.at),
         coordinators,
         _samples(raw) if any(act["op"] == "load" for act in raw["acts"]) else [],
+        frozenset(each for joiner in joiners for each in _late(raw, joiner, log)),
     )
 
 
@@ -176,6 +185,22 @@ def has_consumer_groups(file: Path) -> bool:
 def changes_protocol(file: Path) -> bool:
     """Return whether a recording has a group with members of both protocols."""
     return any(len(protocols) > 1 for protocols in protocols_of(_raw(file)).values())
+
+
+def _late(raw: dict[str, Any], joiner: Joiner, log: list[tuple[float, int, str]]) -> Iterator[tuple[str, int]]:
+    """Return the generations that a member never got, because the next rebalance began before its SyncGroup request arrived.
+
+    With the cooperative protocol, a member is told in each generation which partitions it got, even if it got none.
+    """
+    if joiner.assignors != ("cooperative-sticky",):
+        return
+    got = {event["gen"] for event in raw["events"] if event["who"] == joiner.who and event["ev"] == "assigned"}
+    closes = min((act["t"] for act in raw["acts"] if act["op"] == "close" and act["who"] == joiner.who), default=math.inf)
+    pattern = rf"Stabilized group {re.escape(joiner.group)} generation (\d+)"
+    began = [(at, int(found[1])) for at, _, text in log if (found := re.search(pattern, text))]
+    for (at, generation), (following, _) in itertools.pairwise(began):
+        if joiner.at <= at < closes and generation not in got and following - at < AT_ONCE:
+            yield joiner.who, generation
 
 
 def _samples(raw: dict[str, Any]) -> list[Sample]:
