@@ -90,6 +90,18 @@ class DeadTarget(enum.IntEnum):
     """
 
 
+class ReassignmentCompletion(enum.IntEnum):
+    """The replicas that must be in the ISR before a KRaft controller completes a reassignment
+    (`PartitionReassignmentReplicas#maybeCompleteReassignment`)."""
+
+    ADDED = 0
+    """The added replicas (up to 3.7)."""
+    ALL_TARGETS = 1
+    """All target replicas (3.9 to 4.2)."""
+    ADDED_OR_ALL_TARGETS = 2
+    """The added replicas, or all target replicas if the reassignment removes more replicas than it adds (4.3)."""
+
+
 class UnknownProducer(enum.IntEnum):
     """A leader's response if its log does not know a batch's producer and the batch does not begin with sequence number 0."""
 
@@ -329,6 +341,8 @@ class Release(ReprMixin):
             Before 2.3, a failed broker is removed from ISRs only by the controller that was active when the broker failed.
         alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before 2.4, `kafka-reassign-partitions`
             does not start a reassignment while another one is running.
+        reassignment_completion: the replicas that must be in the ISR before a KRaft controller completes a reassignment. A ZooKeeper
+            controller waits for all target replicas.
         dead_target: what happens if a reassignment assigns a partition to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns about it later (before 2.7, KIP-497).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before 0.9,
@@ -503,6 +517,9 @@ class Release(ReprMixin):
     elects_preferred_again: bool = _by_release(False, ("1.1", True), ("2.4", False))
     takes_out_dead_at_start: bool = _since("2.4")
     alters_reassignments: bool = _since("2.4")
+    reassignment_completion: ReassignmentCompletion = _by_release(
+        ReassignmentCompletion.ADDED, ("3.9", ReassignmentCompletion.ALL_TARGETS), ("4.3", ReassignmentCompletion.ADDED_OR_ALL_TARGETS)
+    )
     dead_target: DeadTarget = _by_release(
         DeadTarget.FAILED, ("0.10.2", DeadTarget.AWAITED), ("0.11", DeadTarget.NOT_EXISTENT), ("2.7", DeadTarget.UNKNOWN)
     )

@@ -15,6 +15,7 @@ from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.reassignment import PartitionReassignmentReplicas
 from core.kafka.ids import NO_LEADER
 from core.kafka.partition_registration import PartitionRegistration
+from core.kafka.release import ReassignmentCompletion
 from core.sim.repr_mixin import ReprMixin
 
 ElectionKind = Literal["", "clean", "unclean", "preferred", "eligible", "last-known", "none"]
@@ -154,6 +155,7 @@ def build_partition_change(
     elr_enabled: bool,
     unclean_shutdown: Collection[int] = (),
     bump_epoch_on_shrink: bool,
+    reassignment_completion: ReassignmentCompletion,
     recovery_state: bool = True,
     use_last_known_leader: bool = True,
     longest_log: Callable[[int], tuple[int, int]] | None = None,
@@ -178,6 +180,7 @@ def build_partition_change(
         elr_enabled: whether eligible leader replicas are kept; the ISR can then become empty (KIP-966).
         unclean_shutdown: the brokers that returned after an unclean shutdown, which removes them from the ELR.
         bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (`#triggerLeaderEpochBumpIfNeeded`, before 3.6, KAFKA-15021).
+        reassignment_completion: the replicas that must be in the ISR before a reassignment is complete.
         recovery_state: whether an unclean election marks the leader as RECOVERING (KIP-704, since 3.2).
         use_last_known_leader: whether lastKnownElr holds only the last known leader, which can be elected when no other replica is left.
         longest_log: if the guard `elect-from-isr` is off, the argument `longest_log` of `elect_leader`; otherwise None.
@@ -187,7 +190,7 @@ def build_partition_change(
     adding = partition.adding if target_adding is None else target_adding
     removing = partition.removing if target_removing is None else target_removing
 
-    completed = PartitionReassignmentReplicas(replicas, adding, removing).maybe_complete(isr)
+    completed = PartitionReassignmentReplicas(replicas, adding, removing).maybe_complete(isr, reassignment_completion)
     if completed is not None:
         replicas, isr, adding, removing = completed.replicas, completed.isr, (), ()
 

@@ -9,7 +9,7 @@ import attrs
 from core.kafka.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.release import DeadTarget, Release
+from core.kafka.release import DeadTarget, ReassignmentCompletion, Release
 from core.sim.repr_mixin import ReprMixin
 
 
@@ -61,14 +61,18 @@ class PartitionReassignmentReplicas(ReprMixin):
         """
         return _without(self.replicas, self.adding)
 
-    def maybe_complete(self, isr: tuple[int, ...]) -> CompletedReassignment | None:
-        """Return the completed reassignment if every target replica is in `isr`; otherwise, None (Kafka: `#maybeCompleteReassignment`)."""
+    def maybe_complete(self, isr: tuple[int, ...], rule: ReassignmentCompletion) -> CompletedReassignment | None:
+        """Return the completed reassignment if the replicas that `rule` names are in `isr`; otherwise, None (Kafka:
+        `#maybeCompleteReassignment`)."""
         if not self.in_progress:
             return None
         replicas, left = _without(self.replicas, self.removing), _without(isr, self.removing)
         if self.removing and not (replicas and left):
             return None
-        if not set(left).issuperset(replicas):
+        added_only = rule is ReassignmentCompletion.ADDED or (
+            rule is ReassignmentCompletion.ADDED_OR_ALL_TARGETS and len(self.adding) >= len(self.removing)
+        )
+        if not set(left).issuperset(self.adding if added_only else replicas):
             return None
         return CompletedReassignment(replicas, left)
 

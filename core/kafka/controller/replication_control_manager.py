@@ -99,6 +99,7 @@ class ReplicationControlManager(TopicRegistry):
             elr_enabled=self.release.elr,
             unclean_shutdown=unclean_shutdown,
             bump_epoch_on_shrink=self.release.bump_epoch_on_shrink or (removal and self.release.bump_epoch_on_removal),
+            reassignment_completion=self.release.reassignment_completion,
             recovery_state=self.release.recovery_state,
             longest_log=None if self.release.elect_from_isr else lambda replica: self.log_ends(replica, tp),
         )

@@ -14,6 +14,7 @@ from core.kafka.controller.reassignment import PartitionReassignmentReplicas, Pa
 from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_LEADER
 from core.kafka.partition_registration import PartitionRegistration
+from core.kafka.release import ReassignmentCompletion
 
 FOO = PartitionRegistration(replicas=(2, 1, 3), isr=(2, 1, 3), leader=1, leader_epoch=100, partition_epoch=200)
 BAR = PartitionRegistration((1, 2, 3, 4), (1, 2, 3), 1, 100, 200, removing=(1,), adding=(4,))
@@ -43,7 +44,12 @@ but_3 = but(3)
 
 
 def change(partition: PartitionRegistration, acceptable: Callable[[int], bool] = but_3, **targets: Any) -> PartitionChange | None:
-    rules: dict[str, Any] = {"min_isr": 2, "elr_enabled": False, "bump_epoch_on_shrink": False}
+    rules: dict[str, Any] = {
+        "min_isr": 2,
+        "elr_enabled": False,
+        "bump_epoch_on_shrink": False,
+        "reassignment_completion": ReassignmentCompletion.ALL_TARGETS,
+    }
     return build_partition_change(partition, acceptable=acceptable, **{**rules, **targets})
 
 

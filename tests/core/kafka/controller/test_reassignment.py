@@ -7,6 +7,7 @@ import pytest
 from core.kafka.controller.reassignment import CompletedReassignment, PartitionReassignmentReplicas, PartitionReassignmentRevert
 from core.kafka.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
 from core.kafka.partition_registration import PartitionRegistration
+from core.kafka.release import ReassignmentCompletion
 
 between = PartitionReassignmentReplicas.between
 
@@ -40,7 +41,28 @@ def test_rsn_lists_of_a_reassignment(
 )
 def test_rsn_completion(current: tuple[int, ...], target: tuple[int, ...], isr: tuple[int, ...], done: tuple[int, ...] | None) -> None:
     expected = None if done is None else CompletedReassignment(done, done)
-    assert between(current, target).maybe_complete(isr) == expected
+    assert between(current, target).maybe_complete(isr, ReassignmentCompletion.ALL_TARGETS) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "isr", "rule", "done"),
+    [
+        ((1, 4, 2), (3, 4, 2), ReassignmentCompletion.ADDED, True),
+        ((1, 4, 2), (3, 4, 2), ReassignmentCompletion.ALL_TARGETS, False),
+        ((1, 4, 2), (3, 4, 2), ReassignmentCompletion.ADDED_OR_ALL_TARGETS, True),
+        ((1, 4, 2), (3, 4), ReassignmentCompletion.ADDED, False),
+        ((1, 4), (3, 4), ReassignmentCompletion.ADDED, True),
+        ((1, 4), (3, 4), ReassignmentCompletion.ADDED_OR_ALL_TARGETS, False),
+        ((1, 4), (1, 3, 4), ReassignmentCompletion.ADDED_OR_ALL_TARGETS, True),
+    ],
+)
+def test_a_replica_that_stays_must_be_in_sync_depending_on_the_release(
+    target: tuple[int, ...], isr: tuple[int, ...], rule: ReassignmentCompletion, done: bool
+) -> None:
+    """Replica 1 is down while the replicas 3, 1, and 4 are replaced. Recorded with 3.5.2, 3.7.2, 4.0.1, 4.2.0, and 4.3.1."""
+    left = tuple(member for member in isr if member != 3)
+    expected = CompletedReassignment(target, left) if done else None
+    assert between((3, 1, 4), target).maybe_complete(isr, rule) == expected
 
 
 def test_rsn_07_original_replicas_and_progress() -> None:
