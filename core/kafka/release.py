@@ -335,6 +335,9 @@ class Release(ReprMixin):
             In KRaft mode, the controller is the leader of the KRaft quorum.
         empties_isr: the ZooKeeper controller removes also the last member from an ISR if unclean leader election is enabled for the topic
             (before 1.1, `KafkaController#removeReplicaFromIsr`). Since 1.1, the last member stays.
+        preferred_leader_is_online: in a requested election of the preferred leader, the controller takes a partition for online if ZooKeeper
+            names the preferred replica as its leader, although this leader is dead (before 1.1, `PartitionStateMachine#handleStateChange`).
+            When the leader returns, it leads in the same epoch.
         elects_preferred_again: a requested election of the preferred leader also writes a new leader epoch for a partition that the preferred
             leader already leads (`PartitionStateMachine#leaderForPreferredReplica`, 1.1 to 2.1).
         takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and replaces dead leaders (KAFKA-3143, 2.3).
@@ -514,6 +517,7 @@ class Release(ReprMixin):
     counts_lag: bool = _until("0.9")
     zookeeper: bool = _until("3.3")
     empties_isr: bool = _until("1.1")
+    preferred_leader_is_online: bool = _until("1.1")
     elects_preferred_again: bool = _by_release(False, ("1.1", True), ("2.4", False))
     takes_out_dead_at_start: bool = _since("2.4")
     alters_reassignments: bool = _since("2.4")

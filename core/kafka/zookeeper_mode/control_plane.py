@@ -161,6 +161,11 @@ class ZooKeeperReplication(TopicRegistry):
 
     # --- what tools ask for ----------------------------------------------------------------------------------------
 
+    def _needs_no_preferred_election(self, partition: PartitionRegistration) -> bool:
+        release = self.release
+        leads = partition.has_preferred_leader and not release.elects_preferred_again
+        return leads and not (release.preferred_leader_is_online and self.brokers[partition.leader].fenced)
+
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
         """Request elections in ZooKeeper. Return an error code for each partition.
 
@@ -174,9 +179,7 @@ class ZooKeeperReplication(TopicRegistry):
             current = self.partitions.get(each)
             if current is None:
                 answers.append((each, errors.UNKNOWN_TOPIC_OR_PARTITION))
-            elif (preferred and current.has_preferred_leader and not self.release.elects_preferred_again) or (
-                not preferred and current.has_leader
-            ):
+            elif self._needs_no_preferred_election(current) if preferred else current.has_leader:
                 if tp is not None:
                     self.journal.emit(
                         events.ElectionRefused.kind,

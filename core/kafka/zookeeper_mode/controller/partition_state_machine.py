@@ -143,8 +143,10 @@ class PartitionStateMachine(ControllerComponent):
 
     def elect_preferred(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         """Elect the preferred replica if it can lead (`#leaderForPreferredReplica`). If the preferred replica already leads, only the leader
-        epoch rises, and only in releases that elect it again."""
+        epoch rises, and only in releases that elect it again. Before 1.1, the partition then counts as online, even if the leader is dead."""
         if state.has_preferred_leader and not self.broker.release.elects_preferred_again:
+            if self.broker.release.preferred_leader_is_online:
+                self.context.offline_partitions.pop(tp, None)
             return None
         elected = preferred_replica_partition_leader_election(state.replicas, state.isr, self.context.may_lead(tp))
         return _decision(elected, "" if state.has_preferred_leader else "preferred")

@@ -139,6 +139,28 @@ def test_the_last_member_leaves_the_isr_of_a_topic_with_unclean_election_before_
     assert (view.leader, view.isr) == ((2, (2,)) if unclean else (NO_LEADER, (3,)))
 
 
+@pytest.mark.parametrize(("release", "epoch"), [("0.11", 0), ("1.1", 1)])
+def test_a_preferred_election_takes_a_dead_leader_for_online_before_1_1(release: str, epoch: int) -> None:
+    """`PartitionStateMachine#electLeaderForPartition` ignores that no election is needed, and the partition becomes online. The leader died
+    together with the controller, so ZooKeeper still names it as the leader.
+    """
+    topics = (TopicSpec("t", assignment=(PartitionSpec((4,)),)),)
+    spec = ClusterSpec(
+        tuple(BrokerSpec(each) for each in (1, 2, 3, 4)), topics, (("auto.leader.rebalance.enable", False),), controller="b4"
+    )
+    run = Cluster(spec, RELEASES[release])
+    run.run_until(SECOND)
+    assert run.controller_address == "b4"
+    run.do(acts.Kill(4))
+    run.run_until(30 * SECOND)
+    run.do(acts.Elect("preferred"))
+    run.run_until(40 * SECOND)
+    run.do(acts.Start(4))
+    run.run_until(80 * SECOND)
+    view = run.partition_view(TopicPartition("t", 0))
+    assert (view.leader, view.leader_epoch) == (4, epoch)
+
+
 @pytest.mark.parametrize(("release", "takes_out"), [("0.10.2", False), ("2.1", False), ("2.4", True), ("2.8", True)])
 def test_a_controller_that_starts_takes_the_dead_out_since_2_3(release: str, takes_out: bool) -> None:
     """KAFKA-3143, "Triggering offline replica state changes": the controller removes dead members from an ISR, and once more from the ISR
