@@ -91,6 +91,7 @@ class Point:
         text: the output of `kafka-topics --describe`; filters: the four filtered outputs by the filter's name.
         partitions, disks: by partition, and by broker and partition.
         znodes: the state znodes by partition, if they were recorded.
+        controller: under ZooKeeper, the controller; None if it was not recorded.
         latest, earliest: the offsets that a client received, if it received a number.
     """
 
@@ -103,6 +104,7 @@ class Point:
     partitions: dict[TopicPartition, RecordedPartition]
     disks: dict[int, dict[TopicPartition, RecordedReplica]]
     znodes: dict[TopicPartition, Znode]
+    controller: int | None
     latest: dict[TopicPartition, int]
     earliest: dict[TopicPartition, int]
 
@@ -134,9 +136,22 @@ class Recording:
     metadata: dict[TopicPartition, tuple[tuple[int, State], ...]]
 
     @property
+    def lists_replicas_in_order(self) -> bool:
+        """Whether brokers return the replicas of a partition in their order. Before 0.11, the metadata cache keeps them as a set."""
+        return _numbers(self.version) >= (0, 11)
+
+    @property
     def release(self) -> Release:
         """The newest profile that is not newer than the version."""
         return release_of(self.version)
+
+    def later(self, seconds: float) -> Recording:
+        """Return the same drill, but with acts and points that are some seconds later."""
+        return attrs.evolve(
+            self,
+            acts=tuple(attrs.evolve(act, at=act.at + seconds, done=act.done + seconds) for act in self.acts),
+            points=tuple(attrs.evolve(point, at=point.at + seconds, end=point.end + seconds) for point in self.points),
+        )
 
 
 @attrs.frozen
@@ -192,7 +207,7 @@ def _recording(name: str, raw: dict[str, Any]) -> Recording:
         initial=raw["initial"],
         controller=_controller(raw),
         acts=acts,
-        points=tuple(_point(point) for point in raw["points"]),
+        points=tuple(_point(point, zookeeper=raw["control_plane"] == "zookeeper") for point in raw["points"]),
         metadata=_states(raw.get("metadata", []), acts),
     )
 
@@ -223,7 +238,7 @@ def _act(raw: dict[str, Any]) -> RecordedAct:
     )
 
 
-def _point(raw: dict[str, Any]) -> Point:
+def _point(raw: dict[str, Any], *, zookeeper: bool) -> Point:
     offsets = {partition_named(name): value for name, value in raw["offsets"].items()}
     return Point(
         after=raw["k"],
@@ -258,6 +273,7 @@ def _point(raw: dict[str, Any]) -> Point:
             partition_named(name): Znode(state["leader"], state["leader_epoch"], tuple(state["isr"]), state["zversion"])
             for name, state in raw.get("zk", {}).items()
         },
+        controller=raw["controller"] if zookeeper and raw.get("controller", -1) >= 0 else None,
         latest={tp: int(value["latest"]) for tp, value in offsets.items() if str(value.get("latest")).isdecimal()},
         earliest={tp: int(value["earliest"]) for tp, value in offsets.items() if str(value.get("earliest")).isdecimal()},
     )

@@ -14,7 +14,7 @@ import attrs
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import PartitionChanged, ProduceAcked, decode
-from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import ClusterSpec, NetworkSpec
@@ -60,6 +60,10 @@ SAMPLE: Final = 100 * US_PER_MS
 
 CHECKPOINT_INTERVAL: Final = 5 * SECOND + SAMPLE
 """replica.high.watermark.checkpoint.interval.ms in µs, plus the time between two checks."""
+
+
+class OtherController(Exception):
+    """In the model, another broker has become controller than in the recording."""
 
 
 @attrs.frozen
@@ -129,6 +133,9 @@ def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Repl
         seed: the seed of the network's jitter and of the phases of timers. It also delays each start by a part of a heartbeat interval,
             because the phase of the heartbeats of a started broker is not recorded. With 0, nothing is delayed.
         controller: under ZooKeeper, the address of the broker that is controller at the start; empty for the first.
+
+    Raises:
+        OtherController: at one of the points, another broker is controller than in the recording.
     """
     events: list[Any] = []
     cluster = Cluster(cluster_spec(recording, controller), recording.release, seed=seed, sink=events.append)
@@ -145,6 +152,8 @@ def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Repl
             watermarks.watch_until(due[0].at)
             refused.update(_do(cluster, due.pop(0)))
         watermarks.watch_until(moment)
+        if point.controller is not None and cluster.controller_address not in ("", broker_address(point.controller)):
+            raise OtherController(f"after act {point.after}, {cluster.controller_address} is the controller and not b{point.controller}")
         points.append(ModelPoint(cluster.view(), _disks(cluster), watermarks.checkpointed()))
     for rest in due:
         cluster.run_until(rest.at)

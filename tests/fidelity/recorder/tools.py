@@ -16,6 +16,9 @@ ADMIN_API: Final = (2, 4)
 DESCRIBES_BROKERS: Final = (2, 2)
 """The first release whose kafka-topics asks brokers."""
 
+TOOLS_DUMP: Final = (4, 3)
+"""The first release whose kafka-dump-log is in the artifact kafka-tools."""
+
 TOOLS_JAR: Final = (3, 7)
 """The first release whose kafka-topics is in the artifact kafka-tools."""
 
@@ -103,7 +106,8 @@ class Tools:
 
     def metadata_log(self, files: Iterable[Path]) -> str:
         """Print the records of the controller's log."""
-        return self._run("kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", ",".join(map(str, files)))
+        main = "org.apache.kafka.tools.DumpLogSegments" if self.cluster.release >= TOOLS_DUMP else "kafka.tools.DumpLogSegments"
+        return self._run(main, "--cluster-metadata-decoder", "--files", ",".join(map(str, files)))
 
     def _file(self, name: str, content: object) -> Path:
         path = self.cluster.home / f"{name}.json"
