@@ -22,6 +22,8 @@ _HEAD: Final = """# Rules by release
 for changes between the two releases. The column *meaning* names the Kafka release that introduced the change. The release in this column
 can be older than the first listed release that has the rule.
 
+`make fidelity` compares the rules with recordings of real clusters of {patches}.
+
 The table lists the rules that differ between releases, or that can be switched off. *Since* and *until* name the first and the last of the
 listed releases in which a rule is in force. To see the purpose of a rule that is marked with ✂, switch the rule off, for example with
 `--release "{newest} without {guard}"`.
@@ -68,13 +70,14 @@ def page() -> str:
     known = meanings()
     rows = []
     for field in attrs.fields(Release):
-        if field.name in ("name", "order"):
+        if field.name in ("name", "order", "patch"):
             continue
         word = field.name.replace("_", "-")
         rows.append(
             f"| `{word}`{' ✂' if word in GUARDS else ''} | {in_force(field.name)} | {known[field.name].replace('|', chr(92) + '|')} |"
         )
-    head = _HEAD.format(names=", ".join(RELEASES), newest=[*RELEASES][-1], guard=GUARDS[2])
+    patches = ", ".join(release.patch for release in RELEASES.values() if release.patch)
+    head = _HEAD.format(names=", ".join(RELEASES), patches=patches, newest=[*RELEASES][-1], guard=GUARDS[2])
     return head + "\n".join(rows) + "\n"
 
 

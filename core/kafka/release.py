@@ -132,6 +132,13 @@ _NAMES: Final = (
 """The names of the releases, oldest first."""
 
 
+_RECORDED: Final = {
+    "0.10.2": "0.10.2.2", "0.11": "0.11.0.3", "1.1": "1.1.1", "2.0": "2.0.1", "2.1": "2.1.1", "2.4": "2.4.1", "2.7": "2.7.2", "2.8": "2.8.2",
+    "3.3": "3.3.2", "3.6": "3.6.2", "3.7": "3.7.2", "3.9": "3.9.1", "4.0": "4.0.1", "4.1": "4.1.1", "4.2": "4.2.0", "4.3": "4.3.1",
+}  # fmt: skip
+"""The patch release with which real clusters were recorded, by release."""
+
+
 def _by_release(at_first: T, *changes: tuple[str, T]) -> T:
     """Return a field whose value is `at_first` in the oldest release and changes in the given releases."""
 
@@ -161,6 +168,7 @@ class Release(ReprMixin):
     Attributes:
         name: the name of the release, such as `0.10.2` or `4.3`.
         order: the position of the release in the order of releases, which is used only to look up defaults.
+        patch: the patch release that real clusters were recorded with (`tests/fidelity`), such as `2.7.2`; empty if there is no recording.
         unknown_producer: the response if the log does not know a batch's producer and the batch does not begin with sequence number 0.
         marker_only_is_unknown: if only a transaction marker for a producer is left in the log, the producer gets UNKNOWN_PRODUCER_ID
             (KAFKA-7298, 2.0.1 to 2.4).
@@ -405,6 +413,7 @@ class Release(ReprMixin):
 
     name: str
     order: int
+    patch: str = attrs.field(default=attrs.Factory(lambda self: _RECORDED.get(self.name, ""), takes_self=True))
     unknown_producer: UnknownProducer = _by_release(
         UnknownProducer.OUT_OF_ORDER, ("1.1", UnknownProducer.REFUSED), ("2.7", UnknownProducer.ACCEPTED)
     )

@@ -159,7 +159,7 @@ def best_replay(recording: Recording) -> Best:
 def _course(recording: Recording, seed: int, controller: str) -> list[Comparison]:
     if recording.control_plane != "kraft":
         recording = recording.later(seed * PHASE)
-    return list(compare(recording, replay(recording, seed=seed, controller=controller)))
+    return list(compare(recording, replay(recording, seed=seed, controller=controller, same_controllers=True)))
 
 
 def _differing(comparisons: list[Comparison]) -> int:

@@ -18,12 +18,56 @@ EXPLAINED: Final = {
         ("log start: 3.9.1-k2 point 13 t-a-0", "log start: 3.9.1-k2 point 14 t-a-0", "log start: 3.6.2-k52 point 17 t-u-0"),
         "the log start is checkpointed every minute, and it was not recorded whether that happened between the deletion of records and the kill",
     ),
+    **dict.fromkeys(
+        ("checkpointed high watermark: 4.0.1-1 point 12 b3 t-a-0", "checkpointed high watermark: 4.2.0-2 point 3 b2 t-b-1"),
+        "the checkpoint was written in the milliseconds between a follower's first response, whose high watermark was lower, and its next one",
+    ),
+    **dict.fromkeys(
+        (
+            "epoch entries: 0.11.0.3-2 point 10 b2 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 10 b4 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 11 b1 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 11 b2 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 11 b4 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 12 b1 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 12 b2 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 12 b4 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 13 b1 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 13 b2 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 13 b4 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 14 b1 t-a-1",
+            "epoch entries: 0.11.0.3-2 point 14 b1 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 14 b2 t-u-1",
+            "epoch entries: 0.11.0.3-2 point 14 b3 t-a-1",
+            "epoch entries: 0.11.0.3-2 point 14 b4 t-a-1",
+            "epoch entries: 0.11.0.3-2 point 14 b4 t-u-1",
+            "epoch entries: 2.4.1-4 point 10 b2 t-b-0",
+            "epoch entries: 2.4.1-4 point 11 b2 t-b-0",
+            "epoch entries: 2.4.1-4 point 12 b2 t-b-0",
+            "epoch entries: 2.4.1-4 point 13 b1 t-b-0",
+            "epoch entries: 2.4.1-4 point 13 b2 t-b-0",
+            "epoch entries: 2.4.1-4 point 13 b4 t-b-0",
+        ),
+        "a follower that was being stopped was added to the ISR once more, and the controller removed it again, which raises the leader epoch",
+    ),
 }
 """The values that differ for a reason that the recording shows: the reason by `measure: where`."""
 
 BOOTSTRAP: Final = "clients before 4.0 know only the brokers of their last metadata (metadata.recovery.strategy)"
 
+BLOCKED: Final = (
+    "before 1.1, a broker that becomes leader first waits until its fetcher has got a response from the former leader, which is paused, and "
+    "handles no other request of the controller for up to replica.socket.timeout.ms (ReplicaFetcherThread, KAFKA-6051)"
+)
+
 DIFFERENT: Final[dict[str, str]] = {
+    "0.10.2.2-1": BLOCKED,
+    "0.11.0.3-1": BLOCKED,
+    "0.11.0.3-3": BLOCKED,
+    "2.1.1-1": "a client asked the paused broker for metadata, or another one; which broker a client asks is drawn at random",
+    "2.1.1-2": "a follower that was being stopped was added to the ISR once more, where it stays as long as its log is as long as its leader's "
+    "(KAFKA-7152)",
+    "2.8.2-1": "the sessions of two brokers that were killed within 1.2 seconds expired at once; their order is not recorded",
     "2.4.1-513": BOOTSTRAP,
     "2.4.1-612": "a client that knows a higher leader epoch of a topic ignores the metadata of the topic that was created again",
     "3.9.1-506": BOOTSTRAP,

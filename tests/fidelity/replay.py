@@ -125,7 +125,7 @@ class _Due:
     startup: int = STARTUP
 
 
-def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Replayed:
+def replay(recording: Recording, *, seed: int = 0, controller: str = "", same_controllers: bool = False) -> Replayed:
     """Play a drill.
 
     Args:
@@ -133,9 +133,10 @@ def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Repl
         seed: the seed of the network's jitter and of the phases of timers. It also delays each start by a part of a heartbeat interval,
             because the phase of the heartbeats of a started broker is not recorded. With 0, nothing is delayed.
         controller: under ZooKeeper, the address of the broker that is controller at the start; empty for the first.
+        same_controllers: under ZooKeeper, to stop if another broker is controller than in the recording.
 
     Raises:
-        OtherController: at one of the points, another broker is controller than in the recording.
+        OtherController: `same_controllers` is true, and at one of the points, another broker is controller than in the recording.
     """
     events: list[Any] = []
     cluster = Cluster(cluster_spec(recording, controller), recording.release, seed=seed, sink=events.append)
@@ -152,7 +153,7 @@ def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Repl
             watermarks.watch_until(due[0].at)
             refused.update(_do(cluster, due.pop(0)))
         watermarks.watch_until(moment)
-        if point.controller is not None and cluster.controller_address not in ("", broker_address(point.controller)):
+        if same_controllers and point.controller is not None and cluster.controller_address not in ("", broker_address(point.controller)):
             raise OtherController(f"after act {point.after}, {cluster.controller_address} is the controller and not b{point.controller}")
         points.append(ModelPoint(cluster.view(), _disks(cluster), watermarks.checkpointed()))
     for rest in due:

@@ -73,7 +73,7 @@ def test_the_newest_is_what_runs_where_none_is_named() -> None:
 )
 def test_what_is_not_known_to_differ_does_not(before: str, after: str, rules: set[str]) -> None:
     older, newer = (attrs.asdict(Release.named(name)) for name in (before, after))
-    assert {rule for rule in older if older[rule] != newer[rule]} == {"name", "order"} | rules
+    assert {rule for rule in older if older[rule] != newer[rule]} == {"name", "order", "patch"} | rules
 
 
 def test_defaults_follow_the_release() -> None:
