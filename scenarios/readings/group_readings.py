@@ -148,6 +148,8 @@ GROUP_READINGS: Final = (
         "once", _consumption("processed")),
     Reading("repeats", ("group", "partition?"), NUMBER, "the number of times that members of a group have processed a record that the "
         "group had already processed", _consumption("repeats")),
+    Reading("processed-out-of-order", ("group", "partition?"), NUMBER, "the number of records that a group first processed after later records "
+        "of the same partition", _consumption("out_of_order")),
     Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group never gets, although it had to read them: the sum of "
         "the next four readings", _consumption("skipped")),
     Reading("skipped-committed", ("group", "partition?"), NUMBER, "the number of records that a group skipped because it committed a higher offset "

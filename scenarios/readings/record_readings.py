@@ -47,5 +47,7 @@ RECORD_READINGS: Final = (
     Reading("lost-read", ("partition?",), NUMBER, "the number of lost records that a consumer had read, whether acknowledged or "
         "not", _account("lost_read")),
     Reading("duplicated", ("partition?",), NUMBER, "the number of records that were appended twice", _account("duplicated")),
+    Reading("out-of-order", ("partition?",), NUMBER, "the number of records that partitions hold in another order than they were sent: the "
+        "records of batches that were appended after a batch that their producer created later", _account("out_of_order")),
     Reading("diverged", ("partition?",), NUMBER, "the number of offsets at which replicas permanently have different records", _account("diverged")),
 )  # fmt: skip

@@ -67,6 +67,8 @@ def total_items(view: ClusterView, paint: Palette) -> list[Item]:
         *([_alarm("skipped", view.skipped, paint, loud=True)] if view.skipped else []),
         *([_alarm("unfinished", view.unfinished, paint, loud=True)] if view.unfinished else []),
         *([_alarm("done twice", view.done_twice, paint)] if view.done_twice else []),
+        *([_alarm("out of order", view.out_of_order, paint)] if view.out_of_order else []),
+        *([_alarm("processed out of order", view.processed_out_of_order, paint)] if view.processed_out_of_order else []),
         *long_held(view, paint),
     ]
     if view.diverged:

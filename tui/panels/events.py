@@ -88,6 +88,8 @@ _GLYPHS: Final = {
     "records-processed": ("▪", "muted"),
     "processed-again": ("✖", "bad"),
     "records-skipped": ("✖", "bad"),
+    "records-out-of-order": ("≈", "warn"),
+    "processed-out-of-order": ("≈", "warn"),
     "records-left-out": ("=", "muted"),
     "process-started": ("▷", "good"),
     "process-step": ("▪", "muted"),

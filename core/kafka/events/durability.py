@@ -166,6 +166,24 @@ class RecordsDiverged(Event, kind="records-diverged", source="durability account
         )
 
 
+class RecordsOutOfOrder(Event, kind="records-out-of-order", source="durability account", level=NOTABLE):
+    """A leader appended a batch after a batch that the same producer created later for the partition, so that the partition holds the records
+    in another order than they were sent."""
+
+    topic: str
+    partition: int
+    broker: int
+    producer: str
+    from_offset: int
+    to_offset: int
+
+    def sentence(self) -> str:
+        return (
+            f"OUT OF ORDER: b{self.broker} appended a batch from {self.producer} at {offsets(self.from_offset, self.to_offset)} of {self.tp}, "
+            f"although records that {self.producer} sent later are already in the log"
+        )
+
+
 class RecordsDuplicated(Event, kind="records-duplicated", source="durability account", level=NOTABLE):
     """A retry of a batch was appended, even though the log already contains the first attempt."""
 

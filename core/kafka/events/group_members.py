@@ -455,6 +455,26 @@ SKIP_REASONS: Final = {
 """The reasons for which a group never gets records, as sentences."""
 
 
+class ProcessedOutOfOrder(Event, kind="processed-out-of-order", source="durability account", level=NOTABLE):
+    """A member processed records for the first time after the group had processed records with a higher offset, or of a later leader epoch, in
+    the same partition. `doomed_by` is the last event that set a member's position."""
+
+    group: str
+    client: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    epoch: int
+    doomed_by: int
+
+    def sentence(self) -> str:
+        return (
+            f"OUT OF ORDER: group {self.group} processed {records(self.to_offset - self.from_offset)} of {self.tp} "
+            f"({offsets(self.from_offset, self.to_offset)}, epoch {self.epoch}) in consumer {self.client} after later records of the partition"
+        )
+
+
 class RecordsSkipped(Event, kind="records-skipped", source="durability account", level=NOTABLE, words={"reason": tuple(SKIP_REASONS)}):
     """A group never gets records that it had to read. `reason` is `committed` (the group committed a higher offset), `reset` (a member's
     position is higher because of auto.offset.reset, and the group had already begun to read the topic), `deleted` (retention or DeleteRecords

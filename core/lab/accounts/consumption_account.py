@@ -72,6 +72,7 @@ class Consumption(NamedTuple):
         truncated: the skipped records that a truncation took from the group.
         left_out: the number of records below the position at which the group began, according to auto.offset.reset. These records are not
             skipped.
+        out_of_order: the number of records that were first processed after later records of the partition.
     """
 
     processed: int
@@ -83,6 +84,7 @@ class Consumption(NamedTuple):
     deleted: int
     truncated: int
     left_out: int
+    out_of_order: int
 
 
 class PartitionConsumption:
@@ -94,12 +96,13 @@ class PartitionConsumption:
         repeats: the cases in which records were processed again, each with its cause.
         bounds: the committed offsets and the positions that auto.offset.reset gave, in order.
         floor: the offset at which the group began; records below it were never meant for the group. -1 if the group has no position yet.
+        out_of_order: the number of records that were processed after later records of the partition.
         position_event: the sequence number of the last event that set the position of a member; 0 if there is none.
         reported: the skipped offsets for which events have been emitted, by leader epoch.
         before: the offsets of the records that the group consumed before the simulation started, by leader epoch.
     """
 
-    __slots__ = ("again", "before", "bounds", "floor", "position_event", "processed", "repeats", "reported")
+    __slots__ = ("again", "before", "bounds", "floor", "out_of_order", "position_event", "processed", "repeats", "reported")
 
     processed: Final[dict[int, OffsetSet]]
     again: Final[dict[int, OffsetSet]]
@@ -114,6 +117,7 @@ class PartitionConsumption:
         self.repeats = AppendOnlyList()
         self.bounds = AppendOnlyList()
         self.floor = -1
+        self.out_of_order = 0
         self.position_event = 0
         self.reported = {}
         self.before = before
@@ -186,6 +190,22 @@ class ConsumptionAccount:
             part.repeats.append(RepeatedRecords(tp, low, high, epoch, client, part.position_event))
             reason = part.position_event
             self.journal.emit_because(reason, events.ProcessedAgain.kind, group, client, tp.topic, tp.partition, low, high, epoch, reason)
+        fresh = OffsetSet.of([(start, end)]).minus(known)
+        later = any(other > epoch and held for other, held in part.processed.items())
+        for low, high in fresh if later else fresh.within(start, known.ends[-1] if known else start):
+            part.out_of_order += high - low
+            self.journal.emit_because(
+                part.position_event,
+                events.ProcessedOutOfOrder.kind,
+                group,
+                client,
+                tp.topic,
+                tp.partition,
+                low,
+                high,
+                epoch,
+                part.position_event,
+            )
         known.add(start, end)
 
     def position_set(
@@ -320,6 +340,7 @@ class ConsumptionAccount:
                 deleted,
                 truncated,
                 reasons.get(LATEST, 0),
+                part.out_of_order,
             )
         return counts
 

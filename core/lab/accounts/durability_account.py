@@ -147,6 +147,11 @@ class DurabilityAccount:
         return sum(account.lost_read for account in self.partitions.values())
 
     @property
+    def out_of_order(self) -> int:
+        """The number of records that partitions hold in another order than they were sent."""
+        return sum(account.out_of_order for account in self.partitions.values())
+
+    @property
     def duplicated(self) -> int:
         """The number of records that a leader appended again because a producer retried."""
         return sum(account.duplicated for account in self.partitions.values())
@@ -191,9 +196,22 @@ class DurabilityAccount:
         first = self._pending_batches.get(key)
         if first is None:
             self._pending_batches[key] = (term, base)
-        elif log.term_at(first[1]) is first[0]:
+            self._check_order(tp, broker, term, base, request, log)
+        elif log.term_at(first[1]) is not first[0]:
+            self._check_order(tp, broker, term, base, request, log)
+        else:
             self.of(tp).duplicated += request.records
             self.journal.emit(events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
+
+    def _check_order(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
+        """Report a batch that follows a batch that its producer created later."""
+        account = self.of(tp)
+        newest = account.newest_batches.get(request.producer)
+        if newest is None or newest[0] < request.batch_id or log.term_at(newest[2]) is not newest[1]:
+            account.newest_batches[request.producer] = (request.batch_id, term, base)
+            return
+        account.out_of_order += request.records
+        self.journal.emit(events.RecordsOutOfOrder.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
         """Record that a producer sends a batch for the first time, or gives up on a batch without having sent it."""

@@ -55,6 +55,8 @@ class PartitionAccount:
         committed: the committed offsets, by term, as of the last `add_committed`. Offsets that a later leader's log lacks are left out.
         committed_end: the offset after the last offset in `committed`.
         losses: the records that the partition has lost or might have lost; None if there are none.
+        newest_batches: by producer, the appended batch that the producer created last, as (batch ID, term, first offset).
+        out_of_order: the number of records that were appended after records that their producer sent later.
         registered_leader: the leader that the controller has registered.
         elected_by: the sequence number of the last election event.
         acked_count, lost_count, lost_acknowledged, lost_read, duplicated: the total numbers of records that were acknowledged, lost, lost
@@ -83,6 +85,8 @@ class PartitionAccount:
     lost_acknowledged: int = 0
     lost_read: int = 0
     duplicated: int = 0
+    newest_batches: Final[dict[str, tuple[int, Term, int]]] = attrs.field(factory=dict)
+    out_of_order: int = 0
     leader: int = NO_LEADER
     leader_epoch: int = -1
     log: ReplicaLog | None = None
@@ -103,6 +107,7 @@ class PartitionAccount:
                     del held[term]
         self.aborted.clear()
         self.committed.clear()
+        self.newest_batches.clear()
         self.committed_end = 0
         if self.losses is not None:
             self.losses.cuts.clear()

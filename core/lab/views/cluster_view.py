@@ -102,6 +102,16 @@ class ClusterView(ReprMixin):
         return sum(each.skipped for each in self.consumption)
 
     @cached_property
+    def out_of_order(self) -> int:
+        """The number of records that partitions hold in another order than they were sent."""
+        return sum(each.out_of_order for each in self.partitions)
+
+    @cached_property
+    def processed_out_of_order(self) -> int:
+        """The number of records that groups processed after later records of the same partition."""
+        return sum(each.out_of_order for each in self.consumption)
+
+    @cached_property
     def unfinished(self) -> int:
         """The number of records that processes and services passed without finishing them: never processed, dropped, or expired before a
         delay service forwarded them."""

@@ -65,6 +65,7 @@ class ConsumptionView(ReprMixin):
         skipped: the number of records that the group never gets, for one of the following four reasons.
         committed, reset, deleted, truncated: the number of skipped records, by reason (`core.lab.accounts.missed_records`).
         left_out: the number of records below the position at which the group began, according to auto.offset.reset; they are not skipped.
+        out_of_order: the number of records that were first processed after later records of the partition.
     """
 
     group: str
@@ -78,6 +79,7 @@ class ConsumptionView(ReprMixin):
     deleted: int = 0
     truncated: int = 0
     left_out: int = 0
+    out_of_order: int = 0
 
 
 @attrs.frozen(repr=False)

@@ -69,6 +69,7 @@ class PartitionView(ReprMixin):
         lost_acknowledged, lost_read: the number of lost records that were acknowledged, and the number of lost records that a consumer has
             read.
         held_back_at: the leader's last stable offset while transactions keep it below the high watermark; None while the two are equal.
+        out_of_order: the number of records that were appended after records that their producer sent later.
         held_us: the age of the record at that offset, by its timestamp, in µs; 0 while the two are equal.
         ongoing: the number of transactions that are open in the leader's log.
     """
@@ -102,6 +103,7 @@ class PartitionView(ReprMixin):
     held_back_at: int | None = None
     ongoing: int = 0
     held_us: int = 0
+    out_of_order: int = 0
 
     @property
     def offline(self) -> bool:

@@ -134,6 +134,7 @@ def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
         0
         if leading is None or not leading.is_leader or leading.held_back_at is None
         else _age_at(leading.log, leading.held_back_at, cluster.now),
+        account.out_of_order,
     )
 
 
