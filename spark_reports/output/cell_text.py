@@ -14,6 +14,8 @@ ALARM_COLUMNS: Final = frozenset(
         "records_lost_acknowledged",
         "records_lost_read",
         "records_diverged",
+        "records_out_of_order",
+        "records_dropped",
         "longest_no_reads_us",
         "longest_no_writes_us",
         "lost",

@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
+from core.kafka.health import HELD_BOUND
 from core.sim.units import format_duration
 from scenarios.io.escaping import escape_value
 from spark_reports.output import svg_charts
@@ -113,10 +114,17 @@ def _cards(report: Report) -> str:
         count("batches_unanswered", "batches unanswered at the end", "produce_latency"),
         count("transactions_hanging", "hanging transactions", "hanging_transactions"),
         count("records_duplicated", "records duplicated", "records"),
+        count("records_out_of_order", "records in another order than they were sent", "records"),
+        count("records_dropped", "records that a retry service dropped", "retry_outcomes"),
+        count("records_succeeded_twice", "records that a retry service finished more than once", "retry_outcomes"),
+        count("records_processed_out_of_order", "records that a group processed out of order", "deliveries"),
         count("records_never_delivered", "records that a group never processed", "deliveries"),
         count("records_delivered_twice", "records that a group processed more than once", "deliveries"),
         count("dead_letters", "dead letter" if figure("dead_letters") == 1 else "dead letters", "retry_outcomes"),
     ]
+    if figure("longest_held_us") > HELD_BOUND:
+        held = "longest time for which transactions held back reads with read_committed"
+        alarms.append(time("longest_held_us", "held_us", held, "stable_offsets"))
     neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]
     known = {result.name for result in report.tables if result.rows}
     if "group_lag" in known:

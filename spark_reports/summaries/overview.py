@@ -53,6 +53,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "records_recovered": Figure("records", "recovered"),
     "records_duplicated": Figure("records", "duplicated"),
     "records_diverged": Figure("records", "diverged"),
+    "records_out_of_order": Figure("records", "out_of_order"),
     "times_exposed": Figure("harm", "CAST(what = 'exposed' AS BIGINT)"),
     "offline_us": Figure("availability", "offline_us"),
     "under_replicated_us": Figure("availability", "under_replicated_us"),
@@ -70,6 +71,9 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "longest_held_us": Figure("stable_offsets", "longest_us", worst=True),
     "records_never_delivered": Figure("deliveries", "never"),
     "records_delivered_twice": Figure("deliveries", "twice"),
+    "records_processed_out_of_order": Figure("deliveries", "out_of_order"),
+    "records_dropped": Figure("retry_outcomes", "CASE WHEN outcome = 'dropped' THEN records END"),
+    "records_succeeded_twice": Figure("retry_outcomes", "CASE WHEN outcome = 'succeeded twice' THEN records END"),
     "dead_letters": Figure("retry_outcomes", "CASE WHEN outcome = 'dead letter' THEN records END"),
     "rebalances": Figure("groups", "rebalances"),
     "unowned_us": Figure("groups", "unowned_us"),
@@ -88,7 +92,7 @@ NAME: Final = "overview"
 
 WORST: Final = (
     "records_lost", "records_lost_acknowledged", "records_diverged", "longest_no_reads_us", "longest_no_writes_us", "longest_stalled_us", "unclean",
-    "under_min_us", "batches_given_up", "batches_unanswered", "transactions_hanging", "records_never_delivered", "times_exposed", "under_replicated_us",
+    "under_min_us", "batches_given_up", "batches_unanswered", "transactions_hanging", "records_never_delivered", "records_dropped", "times_exposed", "under_replicated_us",
     "isr_left",
 )  # fmt: skip
 """The figures that define which session is the worst, with the most important figure first (`severity`)."""
@@ -102,7 +106,8 @@ NOTES: Final = (
     "`no_writes_us`. The percentiles of produce latency are those of the slowest combination of topic and acks. The latency of a batch "
     "without an answer is the time that it has waited. `held_us` is the time during which transactions held back the last stable offset. "
     "`records_never_delivered` and `records_delivered_twice` are sums over all groups, and also count records that processes and delay "
-    "services never wrote or wrote twice. `unowned_us` is the time during which partitions had no owner in their group. `group_lag` is "
+    "services never wrote or wrote twice. `records_dropped` counts records that retry services committed without finishing them, and "
+    "`records_succeeded_twice` counts records that retry services processed successfully more than once. `unowned_us` is the time during which partitions had no owner in their group. `group_lag` is "
     "the total lag of all groups at the "
     "end of the session, where a negative lag counts as 0. `max_group_lag` is the greatest lag of a group in one partition. "
     "`records_lost` counts a lost record only once, even if the record was both acknowledged "

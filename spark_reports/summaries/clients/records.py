@@ -40,6 +40,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
             sum_if(kind == "records-recovered", span).alias("recovered"),
             sum_if(kind == "records-duplicated", span).alias("duplicated"),
             sum_if(kind == "records-diverged", span).alias("diverged"),
+            sum_if(kind == "records-out-of-order", span).alias("out_of_order"),
         )
     )
 
@@ -55,15 +56,27 @@ RECORDS: Final = Summary(
         "record can be counted in both columns. `lost_acknowledged` and `lost_read` are empty for logs from earlier isrlab versions, which did "
         "not distinguish acknowledged records from records that were read. `recovered` counts records that were temporarily lost. "
         "`duplicated` counts records that a retry "
-        "appended again. `diverged` counts offsets at which replicas have different records and replication does not detect the difference."
+        "appended again. `diverged` counts offsets at which replicas have different records and replication does not detect the difference. "
+        "`out_of_order` counts records that were appended after records that the same producer sent later."
     ),
-    kinds=("append", "produce-acked", *_LOST, "records-duplicated", "records-diverged"),
+    kinds=("append", "produce-acked", *_LOST, "records-duplicated", "records-diverged", "records-out-of-order"),
     columns=("topic", "partition", "from_offset", "to_offset", "records", "acks", *LOST),
     schema=table_schema(
         names=("session", "topic"),
-        numbers=("partition", "accepted", "acknowledged", "unconfirmed", "lost", *LOST, "recovered", "duplicated", "diverged"),
+        numbers=(
+            "partition",
+            "accepted",
+            "acknowledged",
+            "unconfirmed",
+            "lost",
+            *LOST,
+            "recovered",
+            "duplicated",
+            "diverged",
+            "out_of_order",
+        ),
     ),
     keys=("session", "topic", "partition"),
     compute=_compute,
-    worst=("lost", "lost_acknowledged", "diverged", "duplicated", "recovered"),
+    worst=("lost", "lost_acknowledged", "diverged", "out_of_order", "duplicated", "recovered"),
 )

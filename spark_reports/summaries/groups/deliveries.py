@@ -12,14 +12,14 @@ from spark_reports.summaries.intermediate.group_offsets import OF_GROUP
 from spark_reports.summaries.intermediate.intervals import union_length
 from spark_reports.summaries.summary import Summary, table_schema
 
-_CONSUMERS: Final = ("records-processed", "processed-again", "records-skipped", "records-left-out")
+_CONSUMERS: Final = ("records-processed", "processed-again", "records-skipped", "records-left-out", "processed-out-of-order")
 """The event kinds that report how consumers in groups processed or skipped records."""
 
 _ROW: Final = (*OF_GROUP, "does")
 _REASONS: Final = ("committed", "reset", "deleted", "truncated")
 """The reasons of skipped records (`core.lab.accounts.missed_records`)."""
 
-_COUNTS: Final = ("times", "repeats", "twice", "half", "never", *_REASONS, "left_out")
+_COUNTS: Final = ("times", "repeats", "twice", "half", "never", *_REASONS, "left_out", "out_of_order")
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
@@ -36,7 +36,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         F.when(consumes, F.col("times") - F.col("repeats") - F.col("twice")).alias("once"),
         F.when(consumes, F.col("repeats")).alias("repeats"),
         *("twice", "half", "never"),
-        *(F.when(consumes, F.col(name)).alias(name) for name in (*_REASONS, "left_out")),
+        *(F.when(consumes, F.col(name)).alias(name) for name in (*_REASONS, "left_out", "out_of_order")),
     )
 
 
@@ -64,6 +64,7 @@ def _distinct(events: DataFrame) -> DataFrame:
         never.alias("never"),
         *(F.when(F.col("reason") == reason, never).alias(reason) for reason in _REASONS),
         F.when(kind == "records-left-out", F.col("records")).alias("left_out"),
+        F.when(kind == "processed-out-of-order", F.col("records")).alias("out_of_order"),
     )
 
 
@@ -78,7 +79,7 @@ DELIVERIES: Final = Summary(
         "counted by reason in the next four columns: the group `committed` a higher offset before a member processed them, auto.offset.reset gave "
         "a higher position to a group that had already begun (`reset`), they were `deleted` before a member processed them, or a truncation of "
         "the log took them from the group (`truncated`). Logs from earlier isrlab versions have no reasons. `left_out` counts the records below the position at which "
-        "the group began, which it left out on purpose. For `forward`, `twice` counts the input records whose output is "
+        "the group began, which it left out on purpose. `out_of_order` counts the records that a member first processed after later records of the same partition. For `forward`, `twice` counts the input records whose output is "
         "seen twice by consumers with read_committed, `half` counts the input records that have only part of their output, and `never` counts the input "
         "records below the committed offset that have no output. The counts include everything that events reported, even if a later "
         "truncation removed the records."
@@ -87,7 +88,7 @@ DELIVERIES: Final = Summary(
     columns=("group", "topic", "partition", "from_offset", "to_offset", "epoch", "reason"),
     schema=table_schema(
         names=("session", "group", "does", "topic"),
-        numbers=("partition", "processed", "once", "twice", "repeats", "half", "never", *_REASONS, "left_out"),
+        numbers=("partition", "processed", "once", "twice", "repeats", "half", "never", *_REASONS, "left_out", "out_of_order"),
     ),
     keys=("session", "group", "does", "topic", "partition"),
     compute=_compute,

@@ -20,7 +20,7 @@ REQUESTS: Final = ("append", "append-refused", "consumed", "fetch-failed", "foll
 PRODUCED: Final = ("produce-acked", "produce-failed")
 """The event kinds that record the result of sending a batch."""
 
-HARMED: Final = ("records-lost", "lost-records-seen", "records-recovered", "records-duplicated", "records-diverged")
+HARMED: Final = ("records-lost", "lost-records-seen", "records-recovered", "records-duplicated", "records-diverged", "records-out-of-order")
 """The event kinds that report harm to records, or the recovery of harmed records."""
 
 LOST: Final = ("lost_acknowledged", "lost_read")

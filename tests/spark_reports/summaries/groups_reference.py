@@ -218,7 +218,8 @@ def deliveries(events: list[Line], end: int) -> Rows:
     reasons = ("committed", "reset", "deleted", "truncated")
     rows: Rows = defaultdict(
         lambda: (
-            {"processed": None, "once": None, "repeats": None, "twice": 0, "half": 0, "never": 0, "left_out": None} | dict.fromkeys(reasons)
+            {"processed": None, "once": None, "repeats": None, "twice": 0, "half": 0, "never": 0, "left_out": None, "out_of_order": None}
+            | dict.fromkeys(reasons)
         )
     )
     harmed: dict[Any, list[Interval]] = defaultdict(list)
@@ -229,8 +230,9 @@ def deliveries(events: list[Line], end: int) -> Rows:
         "never-processed": "never",
         "records-skipped": "never",
         "records-left-out": "left_out",
+        "processed-out-of-order": "out_of_order",
     }
-    consumers = ("records-processed", "processed-again", "records-skipped", "records-left-out")
+    consumers = ("records-processed", "processed-again", "records-skipped", "records-left-out", "processed-out-of-order")
     for event in events:
         kind, span = event["kind"], event.get("to_offset", 0) - event.get("from_offset", 0)
         if kind not in (*columns, "records-processed"):
@@ -238,7 +240,7 @@ def deliveries(events: list[Line], end: int) -> Rows:
         does = "consume" if kind in consumers else "forward"
         row = rows[event["group"], does, event["topic"], event["partition"]]
         if does == "consume" and row["processed"] is None:
-            row.update(dict.fromkeys(("processed", "once", "repeats", "left_out", *reasons), 0))
+            row.update(dict.fromkeys(("processed", "once", "repeats", "left_out", "out_of_order", *reasons), 0))
         if kind == "records-processed":
             row["processed"] += span
             for (key, what, epoch, reason), several in list(harmed.items()):

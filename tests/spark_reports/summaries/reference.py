@@ -104,6 +104,7 @@ def availability(events: list[Line], end: int) -> Rows:
 def records(events: list[Line], end: int) -> Rows:
     names = (
         "accepted", "acknowledged", "unconfirmed", "lost", "lost_acknowledged", "lost_read", "recovered", "duplicated", "diverged",
+        "out_of_order",
     )  # fmt: skip
     rows: Rows = defaultdict(lambda: dict.fromkeys(names, 0))
     spans = {
@@ -112,6 +113,7 @@ def records(events: list[Line], end: int) -> Rows:
         "records-recovered": "recovered",
         "records-duplicated": "duplicated",
         "records-diverged": "diverged",
+        "records-out-of-order": "out_of_order",
     }
     for event in events:
         if event["kind"] == "produce-acked":

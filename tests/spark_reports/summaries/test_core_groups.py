@@ -185,7 +185,7 @@ def test_deliveries_of_consumers(sessions: Sessions) -> None:
                 for row in rows_of(sessions, "deliveries", name)
                 if row["group"] == group
             }
-            columns = ("processed", "twice", "repeats", "never", "committed", "reset", "deleted", "truncated", "left_out")
+            columns = ("processed", "twice", "repeats", "never", "committed", "reset", "deleted", "truncated", "left_out", "out_of_order")
             assert {tp: tuple(row[column] for column in columns) for tp, row in rows.items()} == {
                 tp: tuple(found) for tp, found in counts.items() if any(found)
             }, (name, group)
