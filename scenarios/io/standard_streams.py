@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,41 @@ class OutputLost(Exception):
     def __init__(self, wrong: OSError | ValueError) -> None:
         super().__init__(f"cannot write to stdout: {(isinstance(wrong, OSError) and wrong.strerror) or wrong}")
         self.reader_left = isinstance(wrong, BrokenPipeError)
+
+
+class _WholeWrites(io.RawIOBase):
+    """A binary stream that passes on every byte to another one.
+
+    If Python does not buffer its standard streams (PYTHONUNBUFFERED), the text stream writes to the file itself, and drops what a nearly
+    full disk does not take in one write, without an error.
+    """
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        return self._raw.isatty()
+
+    def write(self, data: Any, /) -> int:
+        rest = memoryview(data).cast("B")
+        count = len(rest)
+        while rest:
+            rest = rest[self._raw.write(rest) or 0 :]
+        return count
+
+
+def _whole(stream: Any) -> Any:
+    """Return a stream with the same text encoding that writes everything; this is the stream itself if it is buffered."""
+    raw = getattr(stream, "buffer", None)
+    if not isinstance(raw, io.RawIOBase):
+        return stream
+    return io.TextIOWrapper(cast("Any", _WholeWrites(raw)), stream.encoding, stream.errors, write_through=True)
 
 
 class EscapingStream:
@@ -111,8 +147,8 @@ def escaping_streams() -> Iterator[None]:
     if sys.stdout is None or sys.stderr is None:
         _fill_descriptors()
     stdout, stderr = sys.stdout, sys.stderr
-    sys.stdout = cast("IO[str]", EscapingStream(stdout, must_arrive=True))
-    sys.stderr = cast("IO[str]", EscapingStream(stderr, must_arrive=False))
+    sys.stdout = cast("IO[str]", EscapingStream(_whole(stdout), must_arrive=True))
+    sys.stderr = cast("IO[str]", EscapingStream(_whole(stderr), must_arrive=False))
     try:
         yield
     finally:

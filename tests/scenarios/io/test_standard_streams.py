@@ -48,6 +48,26 @@ def test_a_full_disk_is_reported_in_one_line(arguments: list[str]) -> None:
     assert (done.returncode, done.stderr) == (74, f"{LOST}No space left on device\n")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("blocks", [1, 2, 4])
+@pytest.mark.parametrize(
+    "arguments", [["run", "b2-high-watermark", "e1-data-loss", "--json"], ["scenarios", "list"], ["keys"]], ids=" ".join
+)
+def test_a_disk_that_is_full_before_the_end_is_reported(arguments: list[str], blocks: int, unbuffered: str, tmp_path: Path) -> None:
+    """The disk takes part of a write, and nothing more."""
+    out = tmp_path / "out"
+    done = isrlab(f'ulimit -f {blocks}; "$@" >"{out}"', *arguments, PYTHONUNBUFFERED=unbuffered)
+    assert (done.returncode, done.stderr) == (74, f"{LOST}File too large\n")
+    assert out.stat().st_size in (blocks * 512, blocks * 1024)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_unbuffered_stdout_gets_the_same_text(unbuffered: str) -> None:
+    done = isrlab('"$@"', "scenarios", "list", "-l", PYTHONUNBUFFERED=unbuffered, PYTHONIOENCODING="latin-1:strict")
+    assert done.returncode == 0
+    assert done.stdout == isrlab('"$@"', "scenarios", "list", "-l", PYTHONIOENCODING="latin-1:strict").stdout
+
+
 def test_a_log_on_a_full_stdout(tmp_path: Path) -> None:
     log = tmp_path / "it.jsonl"
     assert isrlab('"$@"', "run", "b2-high-watermark", "--log", str(log)).returncode == 0
