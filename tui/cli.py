@@ -10,6 +10,7 @@ framework and without Spark.
 from __future__ import annotations
 
 import argparse
+import errno
 import signal
 import sys
 from collections.abc import Sequence
@@ -27,6 +28,9 @@ VERSION: Final = "0.2.0.dev0"
 
 Between releases, the version is that of the next release with the suffix `.dev0`.
 """
+
+_DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""The errors of a write for which the disk, or the user's part of it, has no space left."""
 
 GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     play: ("play", "keys"),
@@ -90,6 +94,11 @@ def _command(argv: Sequence[str]) -> int:
         return BAD_INPUT
     except BrokenPipeError:
         return BROKEN_PIPE
+    except OSError as wrong:
+        if wrong.errno not in _DISK_FULL:
+            raise
+        print_error(f"{wrong.filename or 'a file'} cannot be written: {wrong.strerror}")
+        return BAD_INPUT
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Terminated as stopped:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +40,17 @@ def test_exhaustion_is_one_line_and_bad_input(
     assert out == ""
     assert err.count("\n") == 1
     assert words in err
+
+
+def test_a_full_disk_is_one_line_and_bad_input(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Commands report files that they cannot write; this is the line for files that the user does not know, such as those in /tmp."""
+
+    def fail(arguments: argparse.Namespace) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/scratch")
+
+    monkeypatch.setattr(run, "_run", fail)
+    assert cli.main(["run", "e1-data-loss"]) == 2
+    assert capfd.readouterr() == ("", "isrlab: /tmp/scratch cannot be written: No space left on device\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")

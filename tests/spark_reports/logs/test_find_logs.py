@@ -102,7 +102,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
         "{",
         "null",
         '{"seq": 3, "t": 9, "cause": 0}',
-        '{"seq": 3, "t": 9, "cause": 0, "kind": "broker-pawsed", "broker": 1}',
+        '{"seq": 3, "t": null, "cause": 0, "kind": "meteorite"}',
         '{"seq": 3, "cause": 0, "kind": "broker-paused", "broker": 1}',
         '{"seq": 3, "t": 9, "cause": 0, "kind": "broker-paused"}',
         '{"seq": 3, "t": 9, "cause": 0, "kind": "broker-paused", "broker": "one"}',
