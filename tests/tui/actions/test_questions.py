@@ -206,6 +206,13 @@ def test_effects_are_shown_in_numbers(act) -> None:  # type: ignore[no-untyped-d
     assert words.endswith(".")
 
 
+def test_turning_unclean_election_on_is_said_to_have_no_effect_where_it_has_none() -> None:
+    now = context(fresh())
+    assert "can be lost" in effect_texts.unclean(now)
+    older = attrs.evolve(now, view=attrs.evolve(now.view, release="3.6"))
+    assert effect_texts.unclean(older).endswith("without effect: the controllers of this release ignore the setting.")
+
+
 def test_a_kill_says_beforehand_what_it_costs_and_keeps_its_word() -> None:
     loaded = fresh()
     before = context(loaded)

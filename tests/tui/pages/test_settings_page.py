@@ -99,6 +99,17 @@ def test_what_a_change_would_do_now_in_numbers() -> None:
     assert "are then lost" in consequences(known["unclean.leader.election.enable"], place, view, cluster.settings)[0]
 
 
+@pytest.mark.parametrize(("release", "ignored"), [("2.8", False), ("3.3", True), ("3.7", True), ("3.9", False)])
+def test_unclean_election_has_no_consequence_where_the_controller_ignores_it(release: str, ignored: bool) -> None:
+    settings = settings_of(release)
+    place = SettingsScope(None, 1, Release.named(release))
+    known = {each.setting.name: each for each in gather(settings, place)}
+    offline = attrs.evolve(partition(replica(1, 9, 9, alive=False), replica(2, 5, 5)), leader=-1)
+    (said,) = consequences(known["unclean.leader.election.enable"], place, view_of(offline), settings)
+    assert ("ignore this setting" in said) == ignored
+    assert ("would get a leader" in said) != ignored
+
+
 @pytest.mark.parametrize(
     ("release", "topic", "told"),
     [

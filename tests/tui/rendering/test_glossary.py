@@ -58,6 +58,8 @@ def test_what_is_said_is_true_under_the_release() -> None:
     assert "zookeeper.session.timeout.ms" in text("2.8")
     assert "unclean.leader.election.interval.ms" in text("3.9")
     assert "unclean.leader.election.interval.ms" not in text("3.6")
+    assert "the controller ignores the setting unclean.leader.election.enable" in text("3.6")
+    assert "ignores the setting" not in text("2.8") + text("3.9")
     assert "the controller acts immediately" in text("2.8")
     assert "truncate to their own high watermark" in text("0.10.2")
     assert "truncate to their own high watermark" not in text("0.11")
