@@ -7,10 +7,11 @@ matches at least one of them. `core.kafka.health` defines the filters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from core.kafka import health
 from core.kafka.ids import TopicPartition
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import Release
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
@@ -107,12 +108,17 @@ def partition_row(row: DescribedPartition, release: Release) -> str:
     return text
 
 
-def from_view(view: ClusterView) -> tuple[DescribedTopic, ...]:
-    """Return the topics of a running cluster, with the information that `kafka-topics --describe` receives."""
+def from_view(view: ClusterView, told: Mapping[TopicPartition, PartitionRegistration] | None = None) -> tuple[DescribedTopic, ...]:
+    """Return the topics of a running cluster, with the information that `kafka-topics --describe` receives.
+
+    Args:
+        view: the cluster. Its leaders and ISRs are those of the controller or of ZooKeeper.
+        told: the states of partitions in the metadata of the broker that the tool asks, if they can differ (`states_in_metadata_cache`).
+    """
     release = release_named(view.release)
     rows: dict[str, list[DescribedPartition]] = {topic.name: [] for topic in view.topics}
     for partition in view.partitions:
-        rows[partition.tp.topic].append(_row_of(partition))
+        rows[partition.tp.topic].append(_row_of(partition, None if told is None else told.get(partition.tp)))
     described = []
     for topic in view.topics:
         own = sorted(rows[topic.name], key=lambda row: row.partition)
@@ -142,13 +148,14 @@ def _replication_factor(rows: Sequence[DescribedPartition], release: Release) ->
     return health.described_replication_factor(first, release)
 
 
-def _row_of(partition: PartitionView) -> DescribedPartition:
+def _row_of(partition: PartitionView, told: PartitionRegistration | None) -> DescribedPartition:
+    shown = partition if told is None else told
     return DescribedPartition(
         topic=partition.tp.topic,
         partition=partition.tp.partition,
-        leader=partition.leader,
-        replicas=partition.replicas,
-        isr=partition.isr,
+        leader=shown.leader,
+        replicas=shown.replicas,
+        isr=shown.isr,
         elr=partition.elr,
         elr_known=ElrColumn.LISTED,
         last_known_elr=partition.last_known_elr,

@@ -12,7 +12,8 @@ from tui.commands.console import read_text
 
 if TYPE_CHECKING:
     from core.kafka.release import Release
-    from scenarios.describe.described import DescribeImport
+    from core.lab.cluster import Cluster
+    from scenarios.describe.described import DescribedTopic, DescribeImport
     from scenarios.logs.metadata_state import MetadataState
     from scenarios.running.imported_cluster import ImportedCluster
 
@@ -64,8 +65,12 @@ def import_texts(text: str, source: str, groups: Sequence[str], release: Release
     return import_cluster(parse_describe_file(text, source), texts, release or CURRENT)
 
 
-def described_moment(source: str, at: int | None, release: Release | None) -> MetadataState:
-    """Return the metadata of a log, a scenario, or the output of kafka-topics --describe at a given time."""
+def described_moment(source: str, at: int | None, release: Release | None, *, zookeeper: bool = True) -> MetadataState:
+    """Return the metadata of a log, a scenario, or the output of kafka-topics --describe at a given time.
+
+    If `zookeeper` is False, leaders and ISRs are those in the metadata of the broker that kafka-topics asks, where the release and the source
+    have this (`states_in_metadata_cache`); an event log does not.
+    """
     from scenarios.logs.metadata_state import MetadataState, read_metadata_state
 
     if looks_like_log(source):
@@ -78,9 +83,8 @@ def described_moment(source: str, at: int | None, release: Release | None) -> Me
         return folded
     if (text := describe_text(source)) is not None:
         imported = parse_describe_file(text, source)
-        return _described_text(imported, text, at, release)
+        return _described_text(imported, text, at, release, zookeeper=zookeeper)
     from scenarios import catalogue
-    from scenarios.describe.render import from_view
     from scenarios.releases import release_named
     from scenarios.running.runner import Run
 
@@ -91,17 +95,26 @@ def described_moment(source: str, at: int | None, release: Release | None) -> Me
         run.run()
     else:
         run.advance_to(at)
-    view = run.cluster.view()
-    return MetadataState(from_view(view), frozenset(broker.id for broker in view.brokers if not broker.fenced), under)
+    return MetadataState(_topics_of(run.cluster, zookeeper=zookeeper), _live_brokers(run.cluster), under)
 
 
-def _described_text(imported: DescribeImport, text: str, at: int | None, release: Release | None) -> MetadataState:
+def _topics_of(cluster: Cluster, *, zookeeper: bool) -> tuple[DescribedTopic, ...]:
+    from core.lab.views.metadata_response import states_in_metadata_cache
+    from scenarios.describe.render import from_view
+
+    return from_view(cluster.view(), None if zookeeper else states_in_metadata_cache(cluster))
+
+
+def _live_brokers(cluster: Cluster) -> frozenset[int]:
+    return frozenset(broker.id for broker in cluster.view().brokers if not broker.fenced)
+
+
+def _described_text(imported: DescribeImport, text: str, at: int | None, release: Release | None, *, zookeeper: bool) -> MetadataState:
     """Return the metadata in the output of kafka-topics --describe.
 
     If a time is given, build a cluster from this output, run the cluster for that time, and return the metadata of the cluster.
     """
     from core.kafka.release import CURRENT
-    from scenarios.describe.render import from_view
     from scenarios.describe.spec import living, to_cluster_spec
     from scenarios.logs.metadata_state import MetadataState
 
@@ -117,8 +130,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
         print_messages(note)
     cluster = Cluster(spec, release or CURRENT)
     cluster.run_until(at)
-    view = cluster.view()
-    return MetadataState(from_view(view), frozenset(broker.id for broker in view.brokers if not broker.fenced), release or CURRENT)
+    return MetadataState(_topics_of(cluster, zookeeper=zookeeper), _live_brokers(cluster), release or CURRENT)
 
 
 def _release_of(text: str, imported: DescribeImport) -> Release:

@@ -43,6 +43,12 @@ def add_commands(commands: Any) -> None:
     describe.add_argument(
         "--topics-with-overrides", action="store_true", help="print only topics that override settings, without their partitions"
     )
+    describe.add_argument(
+        "--zookeeper",
+        action="store_true",
+        help="print what ZooKeeper holds, as kafka-topics --zookeeper does; by default, since 2.2, the metadata of a broker, whose ISRs can be "
+        "some seconds older. An event log has no metadata of brokers",
+    )
     describe.set_defaults(command=_describe)
 
 
@@ -67,7 +73,7 @@ def _describe(arguments: argparse.Namespace) -> int:
     from scenarios.errors import InputError
 
     release = release_of(arguments.release)
-    described = described_moment(arguments.source, time_of(arguments.at), release)
+    described = described_moment(arguments.source, time_of(arguments.at), release, zookeeper=arguments.zookeeper)
     printed_as = release or described.release
     chosen = {name.replace("-", "_"): getattr(arguments, f"{name.replace('-', '_')}_partitions") for name in FILTERS}
     try:

@@ -17,6 +17,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.controller_requests.broker_registration import REGISTRATION_RETRY
 from core.kafka.ids import PRODUCER_ID_BLOCK_SIZE, TopicPartition
 from core.kafka.messages import AllocateProducerIdsResponse
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ConfigChange, broker_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Result, SetData
@@ -320,8 +321,8 @@ class ZooKeeperBroker(Broker):
             self.update_metadata_cache(request.live, request.items)
         self.reply(sender, ControlResponse(request.correlation))
 
-    def update_metadata_cache(self, live: tuple[int, ...], items: tuple[tuple[TopicPartition, int, int], ...]) -> None:
-        """Store the live brokers and the leaders of partitions, and forget the settings and offsets of deleted topics
+    def update_metadata_cache(self, live: tuple[int, ...], items: tuple[tuple[TopicPartition, PartitionRegistration], ...]) -> None:
+        """Store the live brokers and the states of partitions, and forget the settings and offsets of deleted topics
         (`ReplicaManager#maybeUpdateMetadataCache`)."""
         assert isinstance(self.metadata_cache, ZkMetadataCache)
         self.metadata_cache.live = live

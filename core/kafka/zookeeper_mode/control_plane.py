@@ -341,7 +341,7 @@ class ZooKeeperControlPlane:
         first = broker_at(controller) if controller else up[0] if up else None
         if controller and first not in up:
             raise ValueError(f"controller {controller} cannot be active; the running brokers are {', '.join(map(broker_address, up))}")
-        items = tuple((tp, state.leader, state.leader_epoch) for tp, state in states.items())
+        items = tuple(states.items())
         zookeeper.apply(Create(paths.CONTROLLER_EPOCH, 1 if up else 0))
         for broker in up:
             node = self.nodes[broker]

@@ -6,6 +6,7 @@ from typing import Final
 
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.metadata_cache import MetadataCache
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper_mode.controller.requests import LEADER_DURING_DELETE
 
 
@@ -16,33 +17,41 @@ class ZkMetadataCache(MetadataCache):
         live: the live brokers.
     """
 
-    __slots__ = ("_deleted_topics", "_leaders", "live")
+    __slots__ = ("_deleted_topics", "_states", "live")
 
-    _leaders: Final[dict[str, dict[int, tuple[int, int]]]]
+    _states: Final[dict[str, dict[int, PartitionRegistration]]]
     _deleted_topics: Final[dict[str, None]]
 
     def __init__(self, racks: dict[int, str | None]) -> None:
         super().__init__(racks)
         self.live: tuple[int, ...] = ()
-        self._leaders = {}
+        self._states = {}
         self._deleted_topics = {}
 
     def clear(self) -> None:
         """Forget everything, because the process has ended."""
-        self._leaders.clear()
+        self._states.clear()
         self.live = ()
         self._deleted_topics.clear()
 
-    def update(self, items: tuple[tuple[TopicPartition, int, int], ...]) -> tuple[TopicPartition, ...]:
-        """Store (partition, leader, leader epoch) of partitions (`#updateMetadata`). Return the partitions of deleted topics."""
-        for tp, leader, epoch in items:
-            if leader == LEADER_DURING_DELETE:
-                self._leaders.get(tp.topic, {}).pop(tp.partition, None)
+    def update(self, items: tuple[tuple[TopicPartition, PartitionRegistration], ...]) -> tuple[TopicPartition, ...]:
+        """Store the states of partitions (`#updateMetadata`). Return the partitions of deleted topics."""
+        for tp, state in items:
+            if state.leader == LEADER_DURING_DELETE:
+                self._states.get(tp.topic, {}).pop(tp.partition, None)
                 self._deleted_topics[tp.topic] = None
             else:
-                self._leaders.setdefault(tp.topic, {})[tp.partition] = (leader, epoch)
+                self._states.setdefault(tp.topic, {})[tp.partition] = state
                 self._deleted_topics.pop(tp.topic, None)
-        return tuple(tp for tp, leader, _ in items if leader == LEADER_DURING_DELETE)
+        return tuple(tp for tp, state in items if state.leader == LEADER_DURING_DELETE)
+
+    def partition_state(self, tp: TopicPartition) -> PartitionRegistration | None:
+        """Return the state of a partition (`#getPartitionInfo`); None if the partition does not exist.
+
+        Before 2.7, a leader writes its ISR to ZooKeeper, and publishes the change some seconds later. Until the controller has read the
+        change and sent it, the ISR in the cache is an older one.
+        """
+        return self._states.get(tp.topic, {}).get(tp.partition)
 
     @property
     def offset(self) -> int:
@@ -56,12 +65,13 @@ class ZkMetadataCache(MetadataCache):
 
     def contains(self, tp: TopicPartition) -> bool:
         """Return whether a partition exists (`#contains`)."""
-        return tp.partition in self._leaders.get(tp.topic, {})
+        return tp.partition in self._states.get(tp.topic, {})
 
     def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
         """Return (leader, leader epoch) for each partition of a topic; empty if the topic does not exist."""
-        known = self._leaders.get(topic, {})
-        return tuple(known.get(number, (NO_LEADER, -1)) for number in range(max(known, default=-1) + 1))
+        known = self._states.get(topic, {})
+        found = (known.get(number) for number in range(max(known, default=-1) + 1))
+        return tuple((NO_LEADER, -1) if state is None else (state.leader, state.leader_epoch) for state in found)
 
     def is_deleted(self, topic: str) -> bool:
         """Return whether a topic is being deleted or has been deleted."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import attrs
+
 from core.kafka.broker.context import BrokerContext
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
@@ -44,11 +46,9 @@ class ControllerRequestSender:
 
     def update_metadata(self, tps: Iterable[TopicPartition], to: Iterable[int] | None = None) -> None:
         """Send UpdateMetadata to the brokers in `to`, or to all live brokers if `to` is None."""
-        deleted = self._context.topics_to_delete
+        deleted, states = self._context.topics_to_delete, self._context.states
         items = tuple(
-            (tp, LEADER_DURING_DELETE if tp.topic in deleted else self._context.states[tp].leader, self._context.states[tp].leader_epoch)
-            for tp in tps
-            if tp in self._context.states
+            (tp, attrs.evolve(states[tp], leader=LEADER_DURING_DELETE) if tp.topic in deleted else states[tp]) for tp in tps if tp in states
         )
         request = UpdateMetadataRequest(self._broker.id, self._context.epoch, items, tuple(self._context.live))
         for broker in self._context.live if to is None else to:

@@ -56,14 +56,14 @@ class StopReplicaRequest(NamedTuple):
 
 
 class UpdateMetadataRequest(NamedTuple):
-    """The metadata for clients: (partition, leader, leader epoch) for each partition, and the live brokers.
+    """The metadata for clients: each partition with its state, and the live brokers.
 
     The leader is `LEADER_DURING_DELETE` if the topic is being deleted.
     """
 
     controller: int
     controller_epoch: int
-    items: tuple[tuple[TopicPartition, int, int], ...]
+    items: tuple[tuple[TopicPartition, PartitionRegistration], ...]
     live: tuple[int, ...]
     correlation: int = 0
 
