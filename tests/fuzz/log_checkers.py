@@ -129,7 +129,11 @@ class GroupChecker:
         self.current.pop(event.group, None)
 
     def _group_converted(self, _seq: int, event: Any) -> None:
+        """The assignments of the former protocol no longer count, although the members keep their generations."""
         self.current.pop(event.group, None)
+        for known in (self.assignments, self.generations):
+            for key in [key for key in known if key[0] == event.group]:
+                del known[key]  # type: ignore[attr-defined]
 
     def _member_reconciled(self, seq: int, event: Any) -> None:
         """No partition has two owners at the coordinator."""

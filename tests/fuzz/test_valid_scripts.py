@@ -112,6 +112,18 @@ def test_an_assignment_with_two_owners_is_found() -> None:
     assert checker.problems[1:] == ["event 3: generation 4 of g gives partitions to ['c']"]
 
 
+def test_after_a_group_has_changed_its_protocol_the_former_assignment_does_not_count() -> None:
+    checker = GroupChecker()
+    checker.hear(1, "member-started", events.MemberStarted("m", "g", "t", "range", ""))
+    checker.hear(2, "member-joined", events.GroupMemberJoined(1, "g", "a", "m", "", 1))
+    checker.hear(3, "group-stable", events.GroupStable(1, "g", 1, "range", "a: t-0, t-1"))
+    checker.hear(4, "partitions-assigned", events.PartitionsAssigned("m", "g", 1, "t-0"))
+    assert checker.problems == ["event 4: m owns ['t-0'] in generation 1; its assignment is ['t-0', 't-1']"]
+    checker.hear(5, "group-converted", events.GroupConverted(1, "g", "consumer", 1, 1))
+    checker.hear(6, "partitions-assigned", events.PartitionsAssigned("m", "g", 1, ""))
+    assert len(checker.problems) == 1
+
+
 def test_a_member_that_processes_records_of_others_is_found(tmp_path: Path) -> None:
     log = log_of("groups", 3, tmp_path)
     found = [list(problems_of(other)) for other in changed(log, events.RecordsProcessed, lambda event: {"partition": event.partition + 7})]
