@@ -75,6 +75,35 @@ def test_a_report_takes_its_java_with_it(tmp_path: Path) -> None:
     stopped(tmp_path, signal.SIGTERM, lambda said: "computing" in said, "report", str(log), "-o", str(tmp_path / "out"))
 
 
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_killed_report_leaves_what_stood_there_and_runs_again(tmp_path: Path) -> None:
+    created = event(0, "topic-created", topic="a", partitions=2, replication_factor=3)
+    write_log(tmp_path / "s.jsonl", [created, event(5, "produce-acked", topic="a", records=3, acks=-1)], end=10)
+    (tmp_path / "r.html").write_text("what stood there")
+    said = tmp_path / "stderr"
+    command = [sys.executable, "-m", "tui", "report", "s.jsonl", "-o", "out", "--html", "r.html"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), MARK: str(tmp_path)}
+    with said.open("wb") as err:
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
+    deadline = time.monotonic() + 240
+    while "computing" not in said.read_text():
+        assert process.poll() is None, said.read_text()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.kill()
+    assert process.wait(60) == -signal.SIGKILL
+    assert (tmp_path / "r.html").read_text() == "what stood there"
+    assert all(path.name.startswith(".") for path in (tmp_path / "out").glob("*")), "no table is there before all are"
+    while processes_of(str(tmp_path)):
+        assert time.monotonic() < deadline, "Java ends soon after Python"
+        time.sleep(0.1)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "<html" in (tmp_path / "r.html").read_text()
+    assert list((tmp_path / "out").iterdir())
+
+
 def test_a_sweep_keeps_its_chunks_and_no_workers(tmp_path: Path) -> None:
     (tmp_path / "g.yaml").write_text(TEXT)
     chunks = tmp_path / "out" / "chunks"

@@ -21,6 +21,7 @@ import pytest
 
 from core.kafka.release import CURRENT
 from scenarios.logs.log_reader import read_events
+from scenarios.logs.replay import replay
 from tests.signals import heard
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -145,6 +146,33 @@ def test_however_it_ends_log_and_terminal_are_sane(
     assert reader.end is not None
     assert reader.end.events == len(events)
     assert any(event[3] == "broker-stopped" for event in events)
+
+
+def test_the_log_of_a_killed_playground_is_readable_and_replays(terminals: list[Terminal], tmp_path: Path) -> None:
+    log = tmp_path / "session.jsonl"
+    terminal = Terminal("--log", str(log))
+    terminals.append(terminal)
+    terminal.read_until("Partitions")
+    terminal.press("k")
+    terminal.read_until("kill b")
+    end = time.monotonic() + 60
+    while b'"kind":"broker-stopped"' not in log.read_bytes():
+        assert time.monotonic() < end, "events reach the disk within a second"
+        terminal.read(0.1)
+    terminal.process.send_signal(signal.SIGKILL)
+    assert terminal.wait() == -signal.SIGKILL
+    problems: list[str] = []
+    reader, events = read_events(log, problems.append)
+    assert len(problems) == 1
+    assert "was killed" in problems[0]
+    assert reader.end is None
+    assert [event[0] for event in events] == list(range(1, len(events) + 1))
+    assert replay(log).same
+    again = Terminal(str(log))
+    terminals.append(again)
+    again.read_until("Partitions")
+    again.press("q")
+    assert again.wait() == 0
 
 
 def copied(terminal: Terminal) -> str:
