@@ -60,14 +60,18 @@ BLOCKED: Final = (
     "handles no other request of the controller for up to replica.socket.timeout.ms (ReplicaFetcherThread, KAFKA-6051)"
 )
 
+AT_ONCE: Final = "the sessions of two brokers that were killed within 1.2 seconds expired at once; their order is not recorded"
+
 DIFFERENT: Final[dict[str, str]] = {
-    "0.10.2.2-1": BLOCKED,
+    "0.10.2.2-1": f"{BLOCKED}; {AT_ONCE}",
+    "0.10.2.2-3": BLOCKED,
     "0.11.0.3-1": BLOCKED,
     "0.11.0.3-3": BLOCKED,
     "2.1.1-1": "a client asked the paused broker for metadata, or another one; which broker a client asks is drawn at random",
     "2.1.1-2": "a follower that was being stopped was added to the ISR once more, where it stays as long as its log is as long as its leader's "
     "(KAFKA-7152)",
-    "2.8.2-1": "the sessions of two brokers that were killed within 1.2 seconds expired at once; their order is not recorded",
+    "2.1.1-3": "followers that were being stopped were added to the ISR once more, and the controller removed them again, in a higher epoch",
+    "2.8.2-1": AT_ONCE,
     "2.4.1-513": BOOTSTRAP,
     "2.4.1-612": "a client that knows a higher leader epoch of a topic ignores the metadata of the topic that was created again",
     "3.9.1-506": BOOTSTRAP,
