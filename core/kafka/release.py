@@ -133,7 +133,7 @@ _NAMES: Final = (
 
 
 _RECORDED: Final = {
-    "0.10.2": "0.10.2.2", "0.11": "0.11.0.3", "1.1": "1.1.1", "2.0": "2.0.1", "2.1": "2.1.1", "2.4": "2.4.1", "2.7": "2.7.2", "2.8": "2.8.2",
+    "0.9": "0.9.0.1", "0.10.2": "0.10.2.2", "0.11": "0.11.0.3", "1.1": "1.1.1", "2.0": "2.0.1", "2.1": "2.1.1", "2.4": "2.4.1", "2.7": "2.7.2", "2.8": "2.8.2",
     "3.3": "3.3.2", "3.6": "3.6.2", "3.7": "3.7.2", "3.9": "3.9.1", "4.0": "4.0.1", "4.1": "4.1.1", "4.2": "4.2.0", "4.3": "4.3.1",
 }  # fmt: skip
 """The patch release with which real clusters were recorded, by release."""
@@ -343,6 +343,8 @@ class Release(ReprMixin):
             In KRaft mode, the controller is the leader of the KRaft quorum.
         empties_isr: the ZooKeeper controller removes also the last member from an ISR if unclean leader election is enabled for the topic
             (before 1.1, `KafkaController#removeReplicaFromIsr`). Since 1.1, the last member stays.
+        shutdown_follows_isr: when a broker shuts down, the next leader is the first member of the ISR. Since 0.10, it is the first assigned
+            replica that is in the ISR (`ControlledShutdownLeaderSelector`).
         preferred_leader_is_online: in a requested election of the preferred leader, the controller takes a partition for online if ZooKeeper
             names the preferred replica as its leader, although this leader is dead (before 1.1, `PartitionStateMachine#handleStateChange`).
             When the leader returns, it leads in the same epoch.
@@ -526,6 +528,7 @@ class Release(ReprMixin):
     counts_lag: bool = _until("0.9")
     zookeeper: bool = _until("3.3")
     empties_isr: bool = _until("1.1")
+    shutdown_follows_isr: bool = _until("0.10.2")
     preferred_leader_is_online: bool = _until("1.1")
     elects_preferred_again: bool = _by_release(False, ("1.1", True), ("2.4", False))
     takes_out_dead_at_start: bool = _since("2.4")

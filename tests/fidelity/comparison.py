@@ -272,7 +272,7 @@ def _partition(where: str, recording: Recording, point: Point, tp: TopicPartitio
         yield Comparison("leader epoch", where, recorded.epoch, model.leader_epoch)
     if recording.lists_replicas_in_order:
         yield Comparison("replicas", where, recorded.replicas, model.replicas)
-    else:
+    elif recording.lists_dead_replicas:
         yield Comparison("replicas", where, set(recorded.replicas), set(model.replicas))
     yield Comparison("ISR", where, set(recorded.isr if znode is None else znode.isr), set(model.isr))
     if recording.release.elr_feature:

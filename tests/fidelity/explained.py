@@ -63,6 +63,7 @@ BLOCKED: Final = (
 AT_ONCE: Final = "the sessions of two brokers that were killed within 1.2 seconds expired at once; their order is not recorded"
 
 DIFFERENT: Final[dict[str, str]] = {
+    "0.9.0.1-1": BLOCKED,
     "0.10.2.2-1": f"{BLOCKED}; {AT_ONCE}",
     "0.10.2.2-3": BLOCKED,
     "0.11.0.3-1": BLOCKED,

@@ -136,6 +136,11 @@ class Recording:
     metadata: dict[TopicPartition, tuple[tuple[int, State], ...]]
 
     @property
+    def lists_dead_replicas(self) -> bool:
+        """Whether brokers return also the replicas that are not alive (since version 1 of Metadata, 0.10)."""
+        return _numbers(self.version) >= (0, 10)
+
+    @property
     def lists_replicas_in_order(self) -> bool:
         """Whether brokers return the replicas of a partition in their order. Before 0.11, the metadata cache keeps them as a set."""
         return _numbers(self.version) >= (0, 11)

@@ -57,13 +57,13 @@ def preferred_replica_partition_leader_election(assignment: Sequence[int], isr: 
 
 
 def controlled_shutdown_partition_leader_election(
-    assignment: Sequence[int], isr: Sequence[int], live: Collection[int], shutting_down: Collection[int]
+    order: Sequence[int], isr: Sequence[int], live: Collection[int], shutting_down: Collection[int]
 ) -> Elected | None:
-    """Elect the first live ISR member that is not shutting down (`#controlledShutdownPartitionLeaderElection`).
+    """Elect the first live ISR member in a given order that is not shutting down (`#controlledShutdownPartitionLeaderElection`).
 
     Brokers that are shutting down leave the ISR. `live` includes brokers that are shutting down, because they are still running.
     """
-    for replica in assignment:
+    for replica in order:
         if replica in live and replica in isr and replica not in shutting_down:
             return Elected(replica, tuple(member for member in isr if member not in shutting_down))
     return None

@@ -157,7 +157,8 @@ class PartitionStateMachine(ControllerComponent):
             return None
         context = self.context
         live = [broker for broker in context.live if tp not in context.offline.get(broker, ())]
-        return _decision(controlled_shutdown_partition_leader_election(state.replicas, state.isr, live, context.shutting_down))
+        order = state.isr if self.broker.release.shutdown_follows_isr else state.replicas
+        return _decision(controlled_shutdown_partition_leader_election(order, state.isr, live, context.shutting_down))
 
     def elect_for_reassignment(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         """Elect a leader from the target replicas of a reassignment (`#reassignPartitionLeaderElection`)."""

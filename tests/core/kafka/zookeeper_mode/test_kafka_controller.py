@@ -139,6 +139,21 @@ def test_the_last_member_leaves_the_isr_of_a_topic_with_unclean_election_before_
     assert (view.leader, view.isr) == ((2, (2,)) if unclean else (NO_LEADER, (3,)))
 
 
+@pytest.mark.parametrize(("release", "leader"), [("0.9", 2), ("0.10.2", 1)])
+def test_a_shutdown_follows_the_order_of_the_isr_before_0_10(release: str, leader: int) -> None:
+    """Broker 1 was away, so it is the last member of the ISR (4, 2, 1) of the replicas 4, 1, 2. Recorded with 0.9.0.1."""
+    topics = (TopicSpec("t", assignment=(PartitionSpec((4, 1, 2)),)),)
+    run = Cluster(ClusterSpec(tuple(BrokerSpec(each) for each in (1, 2, 3, 4)), topics, controller="b3"), RELEASES[release])
+    run.do(acts.Kill(1))
+    run.run_until(30 * SECOND)
+    run.do(acts.Start(1))
+    run.run_until(60 * SECOND)
+    assert run.partition_view(TopicPartition("t", 0)).isr == (4, 2, 1)
+    run.do(acts.Shutdown(4))
+    run.run_until(65 * SECOND)
+    assert run.partition_view(TopicPartition("t", 0)).leader == leader
+
+
 @pytest.mark.parametrize(("release", "epoch"), [("0.11", 0), ("1.1", 1)])
 def test_a_preferred_election_takes_a_dead_leader_for_online_before_1_1(release: str, epoch: int) -> None:
     """`PartitionStateMachine#electLeaderForPartition` ignores that no election is needed, and the partition becomes online. The leader died
