@@ -183,6 +183,8 @@ class Release(ReprMixin):
         producer_expiration_setting: the setting that determines when a leader forgets an idle producer (KIP-854, 3.4).
         transactions: producers can have a transactional.id, and consumers can have an isolation level (KIP-98, 0.11).
         idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
+        refuses_more_in_flight: a producer that is idempotent by default cannot have more than 5 batches in flight. Before 4.0, a higher value
+            of max.in.flight.requests.per.connection makes it a producer without idempotence (KAFKA-13598, 4.0).
         retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the previous
             transaction is being completed (KAFKA-5477, 1.0).
         bumps_producer_epoch: a producer that does not know whether a batch was appended continues in a new epoch (KIP-360, 2.5). Before
@@ -427,6 +429,7 @@ class Release(ReprMixin):
     producer_expiration_setting: str = _by_release("transactional.id.expiration.ms", ("3.6", "producer.id.expiration.ms"))
     transactions: bool = _since("0.11")
     idempotent_in_flight: int = _by_release(1, ("1.1", 5))
+    refuses_more_in_flight: bool = _since("4.0")
     retries_first_partition_soon: bool = _since("1.1")
     bumps_producer_epoch: bool = _since("2.7")
     producer_fenced: bool = _since("2.7")

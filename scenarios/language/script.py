@@ -24,13 +24,14 @@ from typing import Final
 
 import attrs
 
-from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
+from core.kafka.clients.client_config import client_config
 from core.kafka.clients.services.delay_levels import level_topic, producer_name, worker_name
 from core.kafka.clients.services.retry_topics import chain, retry_worker
 from core.kafka.clients.services.service_config import instance_names
 from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
+from core.lab.act_settings import KINDS, is_transactional, settings_of
 from core.lab.acts import (
     ACTS,
     Act,
@@ -60,6 +61,7 @@ from core.lab.acts import (
 )
 from core.lab.acts import Release as ReleaseHeld
 from core.lab.spec import ClusterSpec, Pace
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND, parse_duration
 from scenarios.errors import Place, did_you_mean
 from scenarios.gc_disabled import gc_disabled
@@ -360,24 +362,21 @@ class _StepReader:
                 raise self._inside(value, "broker").error(
                     "the act has both a topic and a broker", "a setting applies to a topic or to a broker, not to both"
                 )
-            if isinstance(act, (Produce, Load)) and act.idempotence and act.acks != "all":
-                raise self._inside(value, "acks").error("an idempotent producer requires acks=all", "omit 'acks' or 'idempotence'")
-            if (
-                not isinstance(act, (Produce, Load, InitTransactions, StartProcess, StartDelayService, Consume, JoinGroup))
-                or not act.config
-                or self.spec is None
-            ):
+            kind = KINDS.get(type(act))
+            if kind is None or self.spec is None:
                 continue
-            kind = CONSUMER if isinstance(act, (Consume, JoinGroup)) else PRODUCER
-            idempotent = isinstance(act, (InitTransactions, StartProcess)) or (isinstance(act, (Produce, Load)) and act.idempotence)
+            try:
+                given = settings_of(act)
+            except ActRefused as refused:
+                raise value.error(str(refused)) from None
             refusals = []
-            for release in releases:
+            for release in releases if given else ():
                 try:
-                    client_config(kind, (*self.spec.clients, *act.config), release_named(release), idempotent=idempotent)
+                    client_config(kind, (*self.spec.clients, *given), release_named(release), transactional=is_transactional(act))
                 except ValueError as wrong:
                     refusals.append(str(wrong))
             if refusals and len(refusals) == len(releases):
-                raise self._inside(value, "config").error(refusals[-1])
+                raise self._inside(value, "config" if getattr(act, "config", ()) else "acks").error(refusals[-1])
 
     def check_acts(self, names: Names, node: Node) -> None:
         """Reject an act on a topic, partition, broker, or client that the script does not declare."""

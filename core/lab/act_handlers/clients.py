@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
+import attrs
+
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig, client_config, client_setting_named
+from core.kafka.clients.client_config import (
+    ACKS_ALL,
+    ACKS_CONFLICT,
+    CONSUMER,
+    PRODUCER,
+    ClientConfig,
+    Idempotence,
+    client_config,
+    client_setting_named,
+)
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.processes.consuming_process import ConsumingProcess
 from core.kafka.clients.producer.keyed_records import KeyedRecords, keys_of
@@ -17,6 +28,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.internal_topics import transaction_state_topic
+from core.lab.act_settings import Settings, settings_of
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
@@ -25,22 +37,7 @@ MAX_KEYED: Final = 1_000_000
 """The maximum number of records with keys that one act can produce. The laboratory keeps every record with a key in memory."""
 
 
-def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, acks_value: int) -> None:
-    """Check Kafka's rule for idempotent producers (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`).
-
-    The idempotence of an existing producer cannot be changed.
-    """
-    known = cluster.producer(act.producer)
-    idempotent = act.idempotence if known is None else known.idempotent
-    if idempotent and acks_value != -1:
-        raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
-    if known is not None and act.idempotence and not known.idempotent:
-        raise ActRefused(f"producer {act.producer} already exists without idempotence; give the idempotent producer another name")
-
-
-def config_of(
-    cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False, any_kind: bool = False
-) -> ClientConfig:
+def config_of(cluster: ClusterNodes, kind: str, config: Settings, *, transactional: bool = False, any_kind: bool = False) -> ClientConfig:
     """Return the configuration of a client. The settings in the act override the settings for all clients of the cluster.
 
     If `any_kind` is set, the act configures clients of several kinds, so settings for the other kinds are accepted but ignored.
@@ -51,50 +48,64 @@ def config_of(
     try:
         for name, _ in config:
             client_setting_named(name, "" if any_kind else kind)
-        return client_config(kind, (*cluster.spec.clients, *config), cluster.release, idempotent=idempotent)
+        return client_config(kind, (*cluster.spec.clients, *config), cluster.release, transactional=transactional)
     except ValueError as wrong:
         raise ActRefused(str(wrong)) from None
 
 
 def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load, *, transactional: bool = False) -> ClientConfig:
-    """Return the configuration of the act's producer. The producer need not exist yet.
+    """Return the configuration of the act's producer, with the acks that it has from now on. The producer need not exist yet.
 
     Raises:
         ActRefused: the producer already exists with a different configuration.
     """
+    if act.acks is not None:
+        find.acks(act.acks)
+    given = settings_of(act)
     known = cluster.producer(act.producer)
-    idempotent = act.idempotence or transactional if known is None else known.idempotent
-    config = config_of(cluster, PRODUCER, act.config, idempotent=idempotent)
     if known is None:
-        return config
-    if act.config and config != known.config:
+        return config_of(cluster, PRODUCER, given, transactional=transactional)
+    if not given:
+        return attrs.evolve(known.config, acks=known.acks)
+    acks = () if "acks" in dict(given) else (("acks", "all" if known.acks < 0 else str(known.acks)),)
+    config = config_of(cluster, PRODUCER, (*given, *acks), transactional=transactional or known.transactions is not None)
+    if act.config and attrs.evolve(config, acks=known.config.acks, idempotence=known.config.idempotence) != known.config:
         raise ActRefused(f"producer {act.producer} already exists with other settings; give the new producer another name")
-    return known.config
+    wanted = dict(given).get("enable.idempotence")
+    if wanted is not None and (wanted == "true") != known.idempotent:
+        others, needed = ("without", "idempotent producer") if wanted == "true" else ("with", "producer without idempotence")
+        raise ActRefused(f"producer {act.producer} already exists {others} idempotence; give the {needed} another name")
+    check_acks(known, config.acks)
+    return attrs.evolve(known.config, acks=config.acks)
+
+
+def check_acks(producer: Producer, acks: int) -> None:
+    """Check that a producer can have the given acks.
+
+    Raises:
+        ActRefused: the producer must be idempotent, and acks is not `all`.
+    """
+    if producer.config.idempotence is Idempotence.REQUIRED and acks != ACKS_ALL:
+        raise ActRefused(ACKS_CONFLICT)
 
 
 def producer_named(
-    cluster: ClusterNodes,
-    name: str,
-    topic: str,
-    acks_value: int,
-    config: ClientConfig,
-    *,
-    idempotent: bool = False,
-    compression_percent: int = 100,
+    cluster: ClusterNodes, name: str, topic: str, config: ClientConfig, *, compression_percent: int = 100, transactional_id: str = ""
 ) -> Producer:
-    """Return the producer with the given name. If the producer does not exist, create it."""
+    """Return the producer with the given name. If the producer does not exist, create it, with a transactional.id if one is given."""
     known = cluster.nodes.get(name)
     if known is None:
-        producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
-        producer.config = config
-        if idempotent:
-            producer.enable_idempotence(cluster.release)
+        producer = Producer(name, topic, config.acks, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+        producer.configure(config, cluster.release)
         if config.batches:
             producer.enable_batching(cluster.release, f"{cluster.seed}:partitioner:{name}", compression_percent / 100)
-        producer.exponential_backoff = cluster.release.newer_clients
+        if transactional_id:
+            producer.enable_transactions(cluster.release, transactional_id, config.transaction_timeout)
         cluster.add_client(producer)
+        producer.start_sender()
         return producer
     assert isinstance(known, Producer)
+    known.change_acks(config.acks, cluster.release)
     return known
 
 
@@ -147,10 +158,8 @@ def _check_compression(act: acts.Produce | acts.Load, config: ClientConfig) -> N
 
 
 def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
-    acks_value = find.acks(act.acks)
     known = cluster.producer(act.producer)
     check_client(cluster, act.producer, act.topic, Producer, "producer", several=type(known) is Producer)
-    _check_idempotence(cluster, act, acks_value)
     config = _producer_config(cluster, act)
     if act.records < 1:
         raise ActRefused(f"produce at least 1 record, not {act.records}")
@@ -174,10 +183,7 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
             )
         find.running_broker(cluster, act.to)
     yield
-    producer = producer_named(
-        cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence, compression_percent=act.compression
-    )
-    producer.acks = acks_value
+    producer = producer_named(cluster, act.producer, act.topic, config, compression_percent=act.compression)
     producer.write_topic(act.topic)
     if producer.batching is not None and act.topic not in producer.batching.partitioners:
         producer.batching.add_topic(act.topic, cluster.release, f"{cluster.seed}:partitioner:{act.producer}:{act.topic}")
@@ -190,12 +196,10 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
 
 
 def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
-    acks_value = find.acks(act.acks)
     check_client(cluster, act.producer, act.topic, Producer, "producer")
-    _check_idempotence(cluster, act, acks_value)
     config = _producer_config(cluster, act, transactional=bool(act.transactional_id))
     known = cluster.producer(act.producer)
-    creation = _check_transactions(cluster, act, known, acks_value)
+    creation = _check_transactions(cluster, act, known)
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
         raise ActRefused("a load needs a rate, an interval, and a record size of at least 1")
     keyed = _keyed(act.keys)
@@ -204,13 +208,10 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
     if creation is not None:
         cluster.submit_admin_request(CreateTopic(creation))
     producer = producer_named(
-        cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence, compression_percent=act.compression
+        cluster, act.producer, act.topic, config, compression_percent=act.compression, transactional_id=act.transactional_id
     )
-    producer.acks = acks_value
     producer.load_keys = keyed
     if act.transactional_id:
-        if producer.transactions is None:
-            producer.enable_transactions(cluster.release, act.transactional_id, config.transaction_timeout)
         limited = act.commit_records or act.commit_every
         producer.transactional_load = TransactionalLoad(act.commit_records, act.commit_every if limited else SECOND)
     if cluster.switched_to_by_hand:
@@ -219,7 +220,7 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
         producer.start_load(act.rate, act.every, act.bytes)
 
 
-def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer | None, acks_value: int) -> TopicSpec | None:
+def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer | None) -> TopicSpec | None:
     """Check the fields of a load that concern transactions. Return the topic `__transaction_state` if the load needs this topic and the
     topic does not exist.
 
@@ -237,8 +238,6 @@ def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer |
         return None
     if not cluster.release.transactions:
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
-    if acks_value != -1:
-        raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
     if known is not None and (known.transactions is None or known.transactions.transactional_id != act.transactional_id):
         raise ActRefused(
             f"producer {act.producer} already exists without transactional.id {act.transactional_id}; give the transactional producer another name"
@@ -267,10 +266,9 @@ def _stop_load(cluster: ClusterNodes, act: acts.StopLoad) -> find.CheckThenDo:
 
 def _change_acks(cluster: ClusterNodes, act: acts.Acks) -> find.CheckThenDo:
     producer, value = existing_producer(cluster, act.producer), find.acks(act.acks)
-    if producer.idempotent and value != -1:
-        raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
+    check_acks(producer, value)
     yield
-    producer.acks = value
+    producer.change_acks(value, cluster.release)
 
 
 def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.CheckThenDo:

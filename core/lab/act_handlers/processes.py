@@ -58,7 +58,7 @@ def _config(cluster: ClusterNodes, act: acts.StartProcess) -> ProcessConfig:
 def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
     check_client(cluster, act.process, act.output, Process, "process")
     does = _config(cluster, act)
-    client = config_of(cluster, PRODUCER, act.config, idempotent=bool(does.transactional_id), any_kind=act.subscribe)
+    client = config_of(cluster, PRODUCER, act.config, transactional=bool(does.transactional_id), any_kind=act.subscribe)
     former = cluster.process(act.process)
     if former is not None and former.running:
         raise ActRefused(f"process {act.process} is already running; kill or stop it first, or give the other process another name")
@@ -77,14 +77,14 @@ def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
     process = Process(
         act.process, does, instance, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account
     )
-    process.config = client
+    process.configure(client, cluster.release)
     process.poll_time, process.record_time = act.poll_time, act.record_time
-    process.exponential_backoff = cluster.release.newer_clients
     process.crash_after = None if act.crash_after is None else ProcessStep(act.crash_after)
     if former is not None:
         process.succeed(former)
     cluster.add_client(process)
     process.start(client.transaction_timeout)
+    process.start_sender()
 
 
 def _running(cluster: ClusterNodes, name: str) -> Process:

@@ -87,7 +87,7 @@ def _configs(cluster: ClusterNodes, act: acts.StartRetryService, delays: tuple[i
 
 def _start(cluster: ClusterNodes, act: acts.StartRetryService) -> find.CheckThenDo:
     configs = _configs(cluster, act, _check(cluster, act))
-    client = config_of(cluster, PRODUCER, act.config, idempotent=act.transactional, any_kind=act.instances > 1)
+    client = config_of(cluster, PRODUCER, act.config, transactional=act.transactional, any_kind=act.instances > 1)
     check_workers(cluster, act.service, [name for name, _, _ in configs])
     find.require_controller(cluster)
     targets = tuple(dict.fromkeys(does.target for _, does, _ in configs))

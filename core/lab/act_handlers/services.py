@@ -15,9 +15,10 @@ from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find
-from core.lab.act_handlers.clients import check_client, config_of
+from core.lab.act_handlers.clients import check_acks, check_client, config_of
 from core.lab.act_handlers.internal_topics import offsets_topic, transaction_state_topic
 from core.lab.act_handlers.memberships import check_membership, check_no_membership, worker_membership
+from core.lab.act_settings import settings_of
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
@@ -147,20 +148,20 @@ def start_worker(
 ) -> None:
     """Start an instance of a worker in place of the previous one."""
     former = cluster.clients.get(worker.name)
-    worker.config = config
+    worker.configure(config, cluster.release)
     worker.poll_time, worker.record_time = act.poll_time, act.record_time
-    worker.exponential_backoff = cluster.release.newer_clients
     worker.crash_after = None if act.crash_after is None else ServiceStep(act.crash_after)
     if isinstance(former, ServiceWorker):
         worker.succeed(former)
     cluster.add_client(worker)
     worker.start()
+    worker.start_sender()
 
 
 def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.CheckThenDo:
     find.topic(cluster, act.topic)
     configs = _delay_configs(cluster, act)
-    client = config_of(cluster, PRODUCER, act.config, idempotent=act.transactional or act.idempotence, any_kind=act.instances > 1)
+    client = config_of(cluster, PRODUCER, settings_of(act), transactional=act.transactional, any_kind=act.instances > 1)
     check_workers(cluster, act.service, [name for name, _ in configs])
     find.require_controller(cluster)
     names = tuple(dict.fromkeys(does.source for _, does in configs)) + (() if act.dead_letters is None else (act.dead_letters,))
@@ -182,8 +183,6 @@ def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.Che
             cluster.journal,
             cluster.account,
         )
-        if act.idempotence and not act.transactional:
-            worker.enable_idempotence(cluster.release)
         start_worker(cluster, worker, client, act)
 
 
@@ -198,7 +197,7 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
         topic = level_topic(level_for(act.after, levels, chained=chained)) if act.after else real_topic
     except ValueError as wrong:
         raise ActRefused(str(wrong)) from None
-    name, acks = producer_name(act.after) if act.producer is None else act.producer, find.acks(act.acks)
+    name = producer_name(act.after) if act.producer is None else act.producer
     if act.records < 1 or act.bytes < 1 or act.every < 1:
         raise ActRefused("the number of records, their size, and the interval must be at least 1")
     check_client(cluster, name, topic, DelayProducer, "producer of delayed records")
@@ -208,15 +207,20 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
     partitions = len(cluster.controller.replication.topics[topic].partitions)
     if act.partition is not None and not 0 <= act.partition < partitions:
         raise ActRefused(f"{topic} has partitions 0 to {partitions - 1}, not {act.partition}")
+    acks = None if act.acks is None else find.acks(act.acks)
+    config = config_of(cluster, PRODUCER, settings_of(act))
+    if isinstance(known, DelayProducer) and acks is not None:
+        check_acks(known, acks)
     yield
     if not isinstance(known, DelayProducer):
         known = DelayProducer(
-            name, topic, real_topic, act.after, acks, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account
+            name, topic, real_topic, act.after, config.acks, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account
         )
-        known.config = config_of(cluster, PRODUCER, ())
-        known.exponential_backoff = cluster.release.newer_clients
+        known.configure(config, cluster.release)
         cluster.add_client(known)
-    known.acks = acks
+        known.start_sender()
+    elif acks is not None:
+        known.change_acks(acks, cluster.release)
     if act.rate:
         known.left = act.records
         known.start_load(act.rate, act.every, act.bytes)

@@ -20,8 +20,6 @@ from core.lab.act_handlers.internal_topics import transaction_state_topic
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
-_ALL: Final = -1
-
 
 def _init_transactions(cluster: ClusterNodes, act: acts.InitTransactions) -> find.CheckThenDo:
     release = cluster.release
@@ -30,7 +28,7 @@ def _init_transactions(cluster: ClusterNodes, act: acts.InitTransactions) -> fin
     check_client(cluster, act.producer, act.topic, Producer, "producer")
     if not act.transactional_id:
         raise ActRefused("the transactional.id must not be empty")
-    config = config_of(cluster, PRODUCER, act.config, idempotent=True)
+    config = config_of(cluster, PRODUCER, act.config, transactional=True)
     known = cluster.producer(act.producer)
     if known is not None:
         if known.transactions is None or known.transactions.transactional_id != act.transactional_id:
@@ -46,8 +44,7 @@ def _init_transactions(cluster: ClusterNodes, act: acts.InitTransactions) -> fin
     if creation is not None:
         cluster.submit_admin_request(CreateTopic(creation))
     if known is None:
-        known = producer_named(cluster, act.producer, act.topic, _ALL, config)
-        known.enable_transactions(release, act.transactional_id, config.transaction_timeout)
+        known = producer_named(cluster, act.producer, act.topic, config, transactional_id=act.transactional_id)
         known.refresh_metadata()
     assert known.transactions is not None
     known.transactions.init()

@@ -26,13 +26,14 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     topic: str
     records: int
     partition: int | None = None
-    acks: str = "all"
+    acks: str | None = None
+    """acks of the producer; None for the release's default, which is all since 3.0, and 1 before."""
     bytes: int = 100
     """The size of a record in bytes."""
     producer: str = "producer"
-    idempotence: bool = False
-    """The value of enable.idempotence for a new producer. Kafka has enabled idempotence by default since 3.0; isrlab disables idempotence
-    by default.
+    idempotence: bool | None = None
+    """enable.idempotence of a new producer; None for the release's default. Since 3.0, producers with acks=all are idempotent by default
+    (KIP-679).
     """
     to: int | None = None
     config: tuple[tuple[str, str], ...] = ()
@@ -60,13 +61,14 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
 
     topic: str
     rate: int
-    acks: str = "all"
+    acks: str | None = None
+    """acks of the producer; None for the release's default, which is all since 3.0, and 1 before."""
     every: int = 50_000
     bytes: int = 100
     producer: str = "load"
-    idempotence: bool = False
-    """The value of enable.idempotence for a new producer. Kafka has enabled idempotence by default since 3.0; isrlab disables idempotence
-    by default.
+    idempotence: bool | None = None
+    """enable.idempotence of a new producer; None for the release's default. Since 3.0, producers with acks=all are idempotent by default
+    (KIP-679).
     """
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings for a new producer, by name (`core.kafka.clients.client_config`)."""

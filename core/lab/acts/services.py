@@ -54,7 +54,7 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     due_from: str = "timestamp"
     delays: str = "level"
     tick: int = 0
-    idempotence: bool = False
+    idempotence: bool | None = None
     crash_after: str | None = None
     group: str | None = None
     reset: str = "earliest"
@@ -86,7 +86,7 @@ class ProduceDelayed(Act, word="produce-delayed", does="produce records for deli
     rate: int = 0
     every: int = 100_000
     partition: int | None = None
-    acks: str = "all"
+    acks: str | None = None
     bytes: int = 100
     producer: str | None = None
 

@@ -24,7 +24,8 @@ class ObservedPartition:
         ends, totals: the end offset of each batch, and the total bytes up to that offset.
         fetchers: for each follower, the leader from which it fetches, and the high watermark in the last response.
         waits_at: the broker whose purgatory holds the writes in `waiting`.
-        waiting: the acks=all writes that are waiting, as (end offset, deadline).
+        waiting: the acks=all writes that are waiting, as (end offset, deadline), sorted by end offset.
+        high_watermark: the last high watermark that a leader has recorded.
         idempotent: for each idempotent producer, the end offset of its first batch and the time of its last batch.
     """
 
@@ -39,6 +40,7 @@ class ObservedPartition:
     fetchers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
     waits_at: int = NO_LEADER
     waiting: deque[tuple[int, int]] = attrs.field(factory=deque)
+    high_watermark: int = 0
     idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
 
     def appended(self, base: int, end: int, size: int) -> None:
@@ -50,6 +52,11 @@ class ObservedPartition:
             self.idempotent = {name: since for name, since in self.idempotent.items() if since[0] <= base}
         self.ends.append(end)
         self.totals.append((self.totals[-1] if self.totals else 0) + size)
+
+    def waits(self, end: int, deadline: int) -> None:
+        """Record that a write of a batch that the leader has appended before waits for the high watermark."""
+        behind = sum(offset <= end for offset, _ in self.waiting)
+        self.waiting.insert(behind, (end, deadline))
 
     def known(self, follower: int) -> None:
         """Record that a follower's fetcher has received a response, so that the follower's lag is known (`FetcherLagMetrics`)."""

@@ -73,6 +73,7 @@ class MetricsObserver:
         self._event_handlers: Final[dict[str, Callable[[int, Any], object]]] = {
             events.Appended.kind: self._append,
             events.AppendRefused.kind: self._append_refused,
+            events.DuplicateDropped.kind: self._duplicate_dropped,
             events.FollowerAppended.kind: self._follower_append,
             events.FollowerFetched.kind: self._follower_fetched,
             events.BecameLeader.kind: self._role,
@@ -183,6 +184,14 @@ class MetricsObserver:
         self._topic_meter("FailedProduceRequestsPerSec", event, event.broker, now, 1)
         self._request(event.broker, now, 0)
 
+    def _duplicate_dropped(self, now: int, event: events.DuplicateDropped) -> None:
+        """Count a retry whose batch is in the log already. The response waits for the high watermark like that to the first attempt."""
+        partition = self._of(event)
+        if partition.waits_at == event.broker and event.to_offset > partition.high_watermark:
+            partition.waits(event.to_offset, now + DEFAULT.request_timeout)
+        self._topic_meter("TotalProduceRequestsPerSec", event, event.broker, now, 1)
+        self._request(event.broker, now, 0)
+
     def _follower_append(self, now: int, event: events.FollowerAppended) -> None:
         partition = self._of(event)
         size = partition.bytes_below(event.to_offset) - partition.bytes_below(event.from_offset)
@@ -225,6 +234,7 @@ class MetricsObserver:
     def _high_watermark(self, broker: int, topic: str, number: int, epoch: int, old: int, new: int, slowest: int) -> None:
         partition = self._partitions.get(TopicPartition(topic, number))
         if partition is not None and partition.waits_at == broker:
+            partition.high_watermark = new
             while partition.waiting and partition.waiting[0][0] <= new:
                 partition.waiting.popleft()
 

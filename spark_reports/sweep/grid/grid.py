@@ -22,9 +22,9 @@ class ProducerLoad:
         rate: the number of records per second.
         every: the interval, in µs, between batches near the beginning and the end of a fault.
         between: the interval between batches at all other times. The number of records per second stays the same.
-        acks: the acks setting of the producer, which a cell can override.
+        acks: the acks setting of the producer, which a cell can override; None for the release's default.
         bytes: the size of a record.
-        idempotence: enable.idempotence, which a cell can override.
+        idempotence: enable.idempotence, which a cell can override; None for the release's default.
     """
 
     name: str
@@ -32,9 +32,9 @@ class ProducerLoad:
     rate: int
     every: int = 50_000
     between: int = 50_000
-    acks: str = "all"
+    acks: str | None = None
     bytes: int = 100
-    idempotence: bool = False
+    idempotence: bool | None = None
 
 
 @attrs.frozen

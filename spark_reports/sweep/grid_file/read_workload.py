@@ -45,9 +45,9 @@ def _read_producer(node: Node, number: int, topics: list[str] | None) -> Produce
             rate=fields.read_needed("rate", "write a number of records per second", lambda one: as_int(one, 1, MAX_RATE), 1),
             every=step,
             between=fields.read("between", read_positive_duration, step),
-            acks=fields.read("acks", lambda one: as_word(one, ACKS), "all"),
+            acks=fields.read("acks", lambda one: as_word(one, ACKS), None),
             bytes=fields.read("bytes", lambda one: as_int(one, 1), 100),
-            idempotence=fields.read("idempotence", as_bool, False),
+            idempotence=fields.read("idempotence", as_bool, None),
         )
         if producing.between < step:
             between = fields.values["between"]

@@ -11,6 +11,7 @@ from typing import Any, Final
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.clients.client_config import default_acks
 from core.kafka.health import is_offline, is_under_replicated
 from core.kafka.ids import broker_address
 from core.lab.acts import Act, Consume, Heal
@@ -63,7 +64,8 @@ def simulate_episode(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None
     """Simulate an episode to its end, and pass its events to `sink`."""
     topics: dict[str, bool] = {}
     for producing in cell.producers:
-        topics[producing.topic] = topics.get(producing.topic, False) or producing.acks in ACKS_ALL
+        acks = default_acks(cell.spec.clients, cell.release) if producing.acks is None else producing.acks
+        topics[producing.topic] = topics.get(producing.topic, False) or acks in ACKS_ALL
     clients = [producing.name for producing in cell.producers] + [f"reader-{topic}" for topic in grid.consumers]
     meter = EpisodeMeter(topics, clients)
 

@@ -91,7 +91,7 @@ class Exploration:
         leader = self.cluster.brokers.get(self.cluster.controller.replication.partitions[TP].leader)
         found: list[Choice] = []
         if left.records and leader is not None:
-            produce = acts.Produce("orders", 1, producer=f"p{left.records}")
+            produce = acts.Produce("orders", 1, acks="all", idempotence=False, producer=f"p{left.records}")
             found.append(self._act("produce", produce, "records"))
         for broker in self.cluster.brokers.values():
             if broker.state is BrokerState.STOPPED:

@@ -222,7 +222,7 @@ def test_what_a_new_leader_finds_waits_for_nobody() -> None:
 
 def test_producer_ids_are_counted_in_every_log_that_has_them() -> None:
     cluster, observer = seen()
-    cluster.do(acts.Produce("t", 10, partition=0, producer="plain"))
+    cluster.do(acts.Produce("t", 10, partition=0, producer="plain", idempotence=False))
     for producer in ("one", "two"):
         cluster.do(acts.Produce("t", 10, partition=0, producer=producer, idempotence=True))
     cluster.do(acts.Produce("t", 10, partition=1, producer="one", idempotence=True))

@@ -238,7 +238,7 @@ class GroupPlayer:
         op, who = act["op"], PREFIX + str(act.get("who", ""))
         if op == "produce":
             tp = TopicPartition.parse(act["partition"])
-            self.cluster.do(acts.Produce(tp.topic, act["records"], producer=f"producer-{tp.topic}", partition=tp.partition))
+            self.cluster.do(acts.Produce(tp.topic, act["records"], acks="all", producer=f"producer-{tp.topic}", partition=tp.partition))
         elif op == "sample":
             committed, tps = self.committed(), [TopicPartition.parse(name) for name in act["partitions"]]
             self.samples.append(

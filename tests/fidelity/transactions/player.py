@@ -231,8 +231,9 @@ class Player:
         asked: acts.Act
         if op == "p.send":
             target, records = self.partition(act.words[1]), int(act.words[2])
-            acks = self.settings[name].get("acks", "all")
-            idempotence = not self.producers[name] and self.settings[name].get("enable.idempotence") == "true"
+            given = {} if self.producers[name] else self.settings[name]
+            acks = given.get("acks")
+            idempotence = given["enable.idempotence"] == "true" if "enable.idempotence" in given else None
             keys, value = "", ""
             if self.recording.is_compacted:
                 value, keys = ("none" if act.words[3] == "<null>" else act.words[3]), act.words[4]

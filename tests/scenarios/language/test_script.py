@@ -122,7 +122,9 @@ def test_every_act_can_be_written_and_read_again(act: type[acts.Act]) -> None:
     named = NAMED | (OF_SERVICES if "service" in attrs.fields_dict(act) else {})
     named |= {"delays": "record" if act is acts.StartDelayService else ("1s", "2s")}
     values = client | {
-        field.name: not field.default if field.type == "bool" else named.get(field.name, SAMPLES[str(field.type).removesuffix(" | None")])
+        field.name: not field.default
+        if str(field.type).removesuffix(" | None") == "bool"
+        else named.get(field.name, SAMPLES[str(field.type).removesuffix(" | None")])
         for field in attrs.fields(act)
         if field.name not in client
     }

@@ -176,7 +176,7 @@ CONSTANTS_EXPECTED = """\
 12:63: timeline[10].produce.config: unknown producer setting 'compression.type'
 13:44: timeline[11].load.config: delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms
 14:63: timeline[12].load.config: Must set retries to non-zero when using the idempotent producer.
-15:61: timeline[13].load.acks: an idempotent producer requires acks=all; omit 'acks' or 'idempotence'
+15:61: timeline[13].load.acks: Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.
 16:39: timeline[14].consume.config: unknown consumer setting 'retries'
 """
 

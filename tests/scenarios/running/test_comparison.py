@@ -70,9 +70,9 @@ def test_columns_that_differ_are_named_only_if_both_events_have_the_same_descrip
 
 
 def test_the_same_rules_give_the_same_events() -> None:
-    compared = comparison.compare(catalogue.load("f1-acks"), (RELEASES["2.0"], RELEASES["4.3"], RELEASES["4.0"]))
+    compared = comparison.compare(catalogue.load("f1-acks"), (RELEASES["3.6"], RELEASES["4.3"], RELEASES["4.0"]))
     assert compared.differences == (None, None)
-    assert comparison.lines(compared)[0].startswith("f1-acks: 2.0 and 4.3 produce the same ")
+    assert comparison.lines(compared)[0].startswith("f1-acks: 3.6 and 4.3 produce the same ")
 
 
 def test_on_the_command_line_in_words_and_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_on_the_command_line_in_words_and_as_json(capsys: pytest.CaptureFixture[
     out = capsys.readouterr().out
     assert "ok b5-lost-response (4.3): " in out
     assert "ok b5-lost-response (4.3 without request-time-leo): " in out
-    assert "first difference between 4.3 and 4.3 without request-time-leo: event 10 at 0s, t-0" in out
+    assert "first difference between 4.3 and 4.3 without request-time-leo: event 11 at 0s, t-0" in out
     assert "  records lost          4.3: 0; 4.3 without request-time-leo: 5" in out
     assert main([*asked, "--json", "--log", f"{tmp_path}/"]) == 0
     (compared,) = json.loads(capsys.readouterr().out)["comparisons"]
@@ -89,8 +89,8 @@ def test_on_the_command_line_in_words_and_as_json(capsys: pytest.CaptureFixture[
     logs = sorted(tmp_path.iterdir())
     assert len(logs) == 2
     lines = [log.read_text().splitlines()[1:] for log in logs]
-    assert lines[0][:9] == lines[1][:9]
-    assert lines[0][9] != lines[1][9]
+    assert lines[0][:10] == lines[1][:10]
+    assert lines[0][10] != lines[1][10]
     assert main(["run", "b5-lost-response", "--release", "4.3", "--release", "4.3"]) == 2
 
 

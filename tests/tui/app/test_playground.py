@@ -88,8 +88,8 @@ def said(app: Playground, main_screen: MainScreen) -> str:
         (["a", "0"], "acks 0 for load"),
         (["m", "1"], "set min.insync.replicas = 1 for orders"),
         (["m", "3"], "set min.insync.replicas = 3 for orders"),
-        (["p", "1", "k", "enter"], "produce 1,000 records to orders partition 0"),
-        (["down", "p", "1", "enter"], "produce 1 record to orders partition 1"),
+        (["p", "1", "k", "enter"], "produce 1,000 records to orders partition 0 (acks all)"),
+        (["down", "p", "1", "enter"], "produce 1 record to orders partition 1 (acks all)"),
     ],
 )
 async def test_a_key_does_its_act(keys: list[str], act: str) -> None:
@@ -109,7 +109,7 @@ async def test_a_key_does_its_act(keys: list[str], act: str) -> None:
         (["i", "h"], "heal"),
         (["u", "u"], "set unclean.leader.election.enable = false"),
         (["l", "0"], "stop-load load"),
-        (["l", "4"], "load on orders (rate 1,000/s)"),
+        (["l", "4"], "load on orders (rate 1,000/s, acks all)"),
     ],
 )
 async def test_and_its_opposite(keys: list[str], act: str) -> None:

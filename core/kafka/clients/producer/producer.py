@@ -10,6 +10,7 @@ import attrs
 from core.kafka import errors, events
 from core.kafka.clients.accumulator.batching import Batching
 from core.kafka.clients.accumulator.partitioners import NO_PARTITION
+from core.kafka.clients.client_config import ACKS_ALL, ClientConfig, Idempotence
 from core.kafka.clients.producer.keyed_records import KeyedRecords, Records, partition_of
 from core.kafka.clients.producer.producer_sequences import ProducerSequences
 from core.kafka.clients.producer.producer_transaction_state import SEND
@@ -82,6 +83,21 @@ class Producer(Sender):
         self._resumes = False
         self.blocked_since = -1
         self.timers.update({"load": self._load_tick, "append": self._resume, "max-block": self._block_timed_out})
+
+    def configure(self, config: ClientConfig, release: Release) -> None:
+        """Configure the producer, according to the rules of a release."""
+        self.config = config
+        self.acks = config.acks
+        self.exponential_backoff = release.newer_clients
+        if config.idempotent:
+            self.enable_idempotence(release)
+
+    def change_acks(self, acks: int, release: Release) -> None:
+        """Change acks for new batches. Kafka's producers cannot do this; the application would replace the producer by another one."""
+        self.acks = acks
+        if acks == ACKS_ALL and self.sequences is None and self.config.idempotence is not Idempotence.OFF:
+            self.enable_idempotence(release)
+            self.start_sender()
 
     def enable_idempotence(self, release: Release) -> None:
         """Give sequence numbers to the records for each partition, according to the rules of a release (enable.idempotence)."""

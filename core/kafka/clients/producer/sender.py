@@ -18,7 +18,7 @@ from core.kafka.clients.accumulator.buffered_batch import BufferedBatch
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
 from core.kafka.clients.client import POLL_DELAY
-from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
+from core.kafka.clients.client_config import ACKS_ALL, NO_DELIVERY_TIMEOUT
 from core.kafka.clients.producer.producer_sequences import NONE, ProducerSequences
 from core.kafka.clients.producer.transaction_manager import TransactionManager
 from core.kafka.durability_observer import DurabilityObserver
@@ -73,7 +73,7 @@ class Sender(RecordAccumulator):
     @property
     def idempotent(self) -> bool:
         """Whether the producer is idempotent (enable.idempotence)."""
-        return self.sequences is not None
+        return self.sequences is not None and self.acks == ACKS_ALL
 
     @property
     def producer_id(self) -> int:
@@ -123,13 +123,14 @@ class Sender(RecordAccumulator):
             self._schedule_send(tp, wait)
             return
         sequences = self.sequences
-        if sequences is not None and sequences.producer_id == NONE and self.transactions is None:
+        if sequences is not None and sequences.producer_id == NONE and self.transactions is None and queue[0].acks == ACKS_ALL:
             self._request_producer_id(node)
             return
         outer_cause = journal.cause
         limit = 1 if node in self._reconnect else self.config.max_in_flight
         while queue and self._partition_in_flight.get(tp, 0) < limit:
-            if sequences is not None and not self._may_send(queue[0]):
+            numbered = sequences is not None and queue[0].acks == ACKS_ALL  # only with acks=all is the producer idempotent
+            if numbered and not self._may_send(queue[0]):
                 break
             if self.batching is not None and leader not in ready and (due := self.sendable_at(queue)) > journal.now:
                 self._schedule_send(tp, due)
@@ -146,7 +147,7 @@ class Sender(RecordAccumulator):
             batch.correlation = self.next_correlation()
             self.retries += batch.attempt > 1
             journal.cause = batch.cause or outer_cause
-            if sequences is not None:
+            if sequences is not None and numbered:
                 batch.renumbered = False
                 if batch.sequence == NONE:
                     sequences.assign(batch)
@@ -189,6 +190,12 @@ class Sender(RecordAccumulator):
         return ("", False) if transactions is None else (transactions.transactional_id, transactions.version >= 2)
 
     # --- idempotence -----------------------------------------------------------------------------------------------
+
+    def start_sender(self) -> None:
+        """Request a producer ID if the producer needs one and is not transactional. A producer does so when it starts, before it has records
+        to send (`Sender#runOnce`, `TransactionManager#bumpIdempotentEpochAndResetIdIfNeeded`; before 2.7, `Sender#maybeWaitForProducerId`)."""
+        if self.idempotent and self.transactions is None and self.producer_id == NONE:
+            self._request_producer_id(self._metadata_node or next(iter(self._connected), self.brokers[self._next_broker]))
 
     def _request_producer_id(self, node: str) -> None:
         """Request a producer ID from a broker, at most once per request timeout (InitProducerId)."""
@@ -256,7 +263,8 @@ class Sender(RecordAccumulator):
         self._acknowledged(batch, base, end)
         self.account.batch_completed(self.name, batch.id)
         if self.sequences is not None:
-            self.sequences.completed(batch, end)
+            if batch.sequence != NONE:
+                self.sequences.completed(batch, end)
             self._settle_sequences(errors.REQUEST_TIMED_OUT)
         self._send_next(batch.tp)
         if self.transactions is not None:

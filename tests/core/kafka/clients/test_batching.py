@@ -228,6 +228,7 @@ def test_memory_is_whole_again_when_all_is_answered() -> None:
             "orders",
             500,
             every=2_000,
+            idempotence=False,
             config=(("batch.size", "500"), ("buffer.memory", "5000"), ("delivery.timeout.ms", "3000"), ("request.timeout.ms", "1000")),
         )
     )

@@ -38,24 +38,72 @@ def test_defaults_by_release(release: str, delivery: int, retries: int, consumer
 
 
 def test_an_idempotent_producer_of_an_old_release_retries() -> None:
-    assert client_config(PRODUCER, (), RELEASES["0.11"], idempotent=True).retries == MAX_INT
+    assert client_config(PRODUCER, (("enable.idempotence", "true"),), RELEASES["0.11"]).retries == MAX_INT
+    assert client_config(PRODUCER, (), RELEASES["0.11"], transactional=True).retries == MAX_INT
+
+
+@pytest.mark.parametrize(("release", "acks", "idempotent"), [("0.10.2", 1, False), ("2.8", 1, False), ("3.3", -1, True), ("4.3", -1, True)])
+def test_idempotence_and_acks_all_are_the_default_since_3_0(release: str, acks: int, idempotent: bool) -> None:
+    """KIP-679."""
+    config = client_config(PRODUCER, (), RELEASES[release])
+    assert (config.acks, config.idempotent) == (acks, idempotent)
 
 
 @pytest.mark.parametrize(
-    ("given", "idempotent", "words"),
+    ("given", "release", "idempotent"),
     [
-        ({"delivery.timeout.ms": "1000"}, False, "delivery.timeout.ms should be equal to or larger than linger.ms"),
-        ({"retries": "0"}, True, "Must set retries to non-zero"),
-        ({"max.in.flight.requests.per.connection": "6"}, True, "at most 5"),
-        ({"delivery.timout.ms": "1"}, False, "did you mean 'delivery.timeout.ms'"),
-        ({"retries": "often"}, False, "takes a whole number, not 'often'"),
-        ({"retries": "-1"}, False, "takes a number from 0 to 2147483647, not -1"),
-        ({"max.in.flight.requests.per.connection": "0"}, False, "from 1 to"),
+        ({"enable.idempotence": "false"}, "4.3", False),
+        ({"acks": "1"}, "4.3", False),
+        ({"acks": "0"}, "3.9", False),
+        ({"acks": "-1"}, "3.9", True),
+        ({"retries": "0"}, "4.3", False),
+        ({"retries": "3"}, "4.3", True),
+        ({"max.in.flight.requests.per.connection": "6"}, "3.9", False),
+        ({"max.in.flight.requests.per.connection": "6", "acks": "1"}, "3.9", False),
+        ({"enable.idempotence": "true"}, "2.8", True),
+        ({"enable.idempotence": "true"}, "0.10.2", False),
     ],
 )
-def test_what_kafka_refuses(given: dict[str, str], idempotent: bool, words: str) -> None:
+def test_explicit_settings_switch_the_default_idempotence_off(given: dict[str, str], release: str, idempotent: bool) -> None:
+    """`ProducerConfig#postProcessAndValidateIdempotenceConfigs`, KAFKA-13598. The setting is unknown before 0.11."""
+    assert client_config(PRODUCER, given.items(), RELEASES[release]).idempotent is idempotent
+
+
+def test_an_idempotent_producer_of_an_old_release_waits_for_the_whole_isr() -> None:
+    assert client_config(PRODUCER, (("enable.idempotence", "true"),), RELEASES["2.8"]).acks == -1
+
+
+@pytest.mark.parametrize(
+    ("given", "release", "words"),
+    [
+        ({"enable.idempotence": "false"}, "4.3", "Cannot set a transactional.id without also enabling idempotence"),
+        ({"acks": "1"}, "4.3", "Cannot set a transactional.id without also enabling idempotence"),
+        ({"acks": "1"}, "2.8", "Must set acks to all"),
+    ],
+)
+def test_a_transactional_producer_is_idempotent(given: dict[str, str], release: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        client_config(PRODUCER, given.items(), RELEASES["4.3"], idempotent=idempotent)
+        client_config(PRODUCER, given.items(), RELEASES[release], transactional=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"delivery.timeout.ms": "1000"}, "delivery.timeout.ms should be equal to or larger than linger.ms"),
+        ({"enable.idempotence": "true", "retries": "0"}, "Must set retries to non-zero"),
+        ({"enable.idempotence": "true", "acks": "1"}, "Must set acks to all"),
+        ({"max.in.flight.requests.per.connection": "6"}, "at most 5"),
+        ({"delivery.timout.ms": "1"}, "did you mean 'delivery.timeout.ms'"),
+        ({"retries": "often"}, "takes a whole number, not 'often'"),
+        ({"retries": "-1"}, "takes a number from 0 to 2147483647, not -1"),
+        ({"max.in.flight.requests.per.connection": "0"}, "from 1 to"),
+        ({"acks": "2"}, "acks takes 0, 1, all, or -1, not '2'"),
+        ({"enable.idempotence": "yes"}, "enable.idempotence takes true or false, not 'yes'"),
+    ],
+)
+def test_what_kafka_refuses(given: dict[str, str], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        client_config(PRODUCER, given.items(), RELEASES["4.3"])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +150,7 @@ class Drill:
 
     def produce(self, *config: tuple[str, str], acks: str = "all", producer: str = "p", idempotence: bool = False) -> int:
         """Produce one record, and return the time."""
-        self.cluster.do(acts.Produce("t", 1, acks=acks, producer=producer, config=config, idempotence=idempotence))
+        self.cluster.do(acts.Produce("t", 1, acks=acks, producer=producer, config=config, idempotence=idempotence or None))
         return self.cluster.now
 
     def times(self, kind: type) -> list[int]:

@@ -14,6 +14,8 @@ from core.kafka.messages import ProduceRequest
 from core.kafka.release import RELEASES
 from tests.core.kafka.clients.transaction_bench import SenderBench, TransactionBench
 
+ON = (("enable.idempotence", "true"),)
+
 MAX = 2**31 - 1
 
 
@@ -217,8 +219,8 @@ def test_txp_17_sequence_numbers_of_a_refused_batch_are_used_again() -> None:
 
 
 def test_0_11_has_one_batch_in_flight() -> None:
-    assert client_config(PRODUCER, (), RELEASES["0.11"], idempotent=True).max_in_flight == 1
-    assert client_config(PRODUCER, (), RELEASES["1.1"], idempotent=True).max_in_flight == 5
+    assert client_config(PRODUCER, ON, RELEASES["0.11"]).max_in_flight == 1
+    assert client_config(PRODUCER, ON, RELEASES["1.1"]).max_in_flight == 5
     setting = (("max.in.flight.requests.per.connection", "2"),)
     with pytest.raises(ValueError, match=r"Must set max\.in\.flight\.requests\.per\.connection to 1 to use the idempotent producer"):
-        client_config(PRODUCER, setting, RELEASES["0.11"], idempotent=True)
+        client_config(PRODUCER, (*ON, *setting), RELEASES["0.11"])

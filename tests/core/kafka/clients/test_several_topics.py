@@ -141,7 +141,7 @@ def test_what_a_load_in_transactions_refuses() -> None:
             acts.Load("a", 5, commit_records=5),
             "'commit-records' and 'commit-every' need a load with transactions; add 'transactional-id'",
         ),
-        ("4.3", acts.Load("a", 5, acks="1", transactional_id="app"), "Must set acks to all"),
+        ("4.3", acts.Load("a", 5, acks="1", transactional_id="app"), "Cannot set a transactional.id without also enabling idempotence"),
         ("0.10.2", acts.Load("a", 5, transactional_id="app"), "release 0.10.2 has no transactions"),
     ):
         with pytest.raises(ActRefused, match=words):
