@@ -290,7 +290,8 @@ class ConsumerFetchRequest(NamedTuple):
     """A consumer's fetch. Each item is (partition, position, leader epoch) for a partition that the consumer reads from this broker.
 
     `rack` is the consumer's client.rack. The rack is empty if the consumer has none, and None if the consumer's release does not send a
-    rack (before 2.4). With `read_committed`, the response contains only records below the last stable offset.
+    rack (before 2.4). With `read_committed`, the response contains only records below the last stable offset. `min_bytes` is
+    fetch.min.bytes, and `partition_max_bytes` is max.partition.fetch.bytes.
     """
 
     correlation: int
@@ -299,6 +300,8 @@ class ConsumerFetchRequest(NamedTuple):
     max_wait: int
     rack: str | None = None
     read_committed: bool = False
+    min_bytes: int = 1
+    partition_max_bytes: int = 1_048_576
 
 
 class ConsumerFetchResponse(NamedTuple):

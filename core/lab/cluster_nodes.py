@@ -8,7 +8,8 @@ from core.kafka.admin_requests import AdminRequest, CreateTopic
 from core.kafka.broker.broker import Broker
 from core.kafka.clients.api_versions import ApiVersions
 from core.kafka.clients.client import Client
-from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
+from core.kafka.clients.client_config import client_config
+from core.kafka.clients.client_settings import CONSUMER, PRODUCER
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.consumer.group_consumer import PolledRecords
 from core.kafka.clients.group_member.group_member import GroupMember

@@ -11,7 +11,7 @@ from typing import Final
 
 import attrs
 
-from core.kafka.clients.client_config import client_setting_named
+from core.kafka.clients.client_settings import client_setting_named
 from core.kafka.features import check_feature
 from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition, broker_at
 from core.kafka.settings.setting import Value

@@ -40,7 +40,7 @@ class BrokerContext(PartitionContext):
     """
 
     __slots__ = (
-        "_correlation", "by_hand", "checkpoint_interval", "consumer_fetch_bytes", "fenced", "fetch_backoff", "fetch_min_bytes",
+        "_correlation", "by_hand", "checkpoint_interval", "fenced", "fetch_backoff", "fetch_min_bytes",
         "fetch_partition_bytes", "fetch_response_bytes", "fetch_timeout", "fetch_wait", "fetchers_per_leader", "flush_check_interval",
         "follower_quota", "heartbeat_interval", "isr_check_interval", "lag_max", "lag_max_messages", "leader_quota", "log_configs",
         "log_start_interval", "quorum_fetch_timeout", "rack",
@@ -95,7 +95,6 @@ class BrokerContext(PartitionContext):
         self.follower_quota = _quota(self.follower_quota, "follower", settings, me)
         self.quorum_fetch_timeout = settings.us("controller.quorum.fetch.timeout.ms")
         self.request_timeout = self.fetch_timeout
-        self.consumer_fetch_bytes = 1_048_576
         self.verifies_transactions = settings.flag("transaction.partition.verification.enable", broker=me)
         self.selects_by_rack = settings.get("replica.selector.class", broker=me) == RACK_AWARE
         self.recovery_point_interval = settings.us("log.flush.offset.checkpoint.interval.ms", broker=me)

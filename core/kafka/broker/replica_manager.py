@@ -455,7 +455,7 @@ class ReplicaManager:
         """Serve a consumer's fetch. If there is something to send, respond immediately; otherwise, delay the fetch."""
         waiting = DelayedConsumerFetch(self.broker, self.hosted, sender, request)
         answer = waiting.read()
-        if request.max_wait <= 0 or answer.partitions or answer.preferred:
+        if request.max_wait <= 0 or waiting.is_enough(answer):
             self.broker.reply(sender, answer)
             return
         key = (sender, request.correlation)

@@ -16,20 +16,10 @@ from core.sim.journal import Journal
 from core.sim.messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
-from core.sim.units import SECOND, US_PER_MS
+from core.sim.units import US_PER_MS
 
-RETRY_BACKOFF: Final = 100 * US_PER_MS
-"""The default of retry.backoff.ms in the Java clients, in µs."""
-
-MAX_RETRY_BACKOFF: Final = SECOND
-"""The default of retry.backoff.max.ms, which limits a backoff that doubles with each attempt (KIP-580, since 3.7), in µs."""
-
-RECONNECT_BACKOFF: Final = 50 * US_PER_MS
-"""The default of reconnect.backoff.ms, in µs. The backoff doubles with each consecutive failure."""
-
-MAX_RECONNECT_BACKOFF: Final = SECOND
-"""The default of reconnect.backoff.max.ms, in µs."""
-
+NEVER: Final = -1
+"""The time of an event that has not happened."""
 
 POLL_DELAY: Final = 10 * US_PER_MS
 """The time that a client takes to notice that a request has timed out, in µs. A response that arrives before the client notices the timeout
@@ -84,8 +74,8 @@ class Client(Node, metaclass=ABCMeta):
         self._next_broker = 0
         self._metadata_node = ""
         self._metadata_correlation = 0
-        self._lacked_topic_at = -RETRY_BACKOFF
-        self._refreshed_at = -RETRY_BACKOFF
+        self._lacked_topic_at = NEVER
+        self._refreshed_at = NEVER
         self._wait_armed = False
         self.topic_deleted = False
         self.api_versions: ApiVersions | None = None
@@ -126,7 +116,8 @@ class Client(Node, metaclass=ABCMeta):
     def connection_failed(self, node: str) -> None:
         """Record a broken or refused connection. The backoff doubles with each consecutive failure."""
         self._connected.pop(node, None)
-        backoff = min(2 * self._reconnect[node][1], MAX_RECONNECT_BACKOFF) if node in self._reconnect else RECONNECT_BACKOFF
+        config = self.config
+        backoff = min(2 * self._reconnect[node][1], config.reconnect_backoff_max) if node in self._reconnect else config.reconnect_backoff
         self._reconnect[node] = (self.journal.now + backoff, backoff)
 
     def next_correlation(self) -> int:
@@ -175,7 +166,7 @@ class Client(Node, metaclass=ABCMeta):
 
         If a topic was missing from the last response, wait at least retry.backoff.ms after that response (`Metadata#timeToNextUpdate`).
         """
-        if self.topic_deleted or self.journal.now < self._lacked_topic_at + RETRY_BACKOFF:
+        if self.topic_deleted or (self._lacked_topic_at != NEVER and self.journal.now < self._lacked_topic_at + self.config.retry_backoff):
             self.refresh_metadata_soon()
         else:
             self.refresh_metadata()
@@ -186,7 +177,8 @@ class Client(Node, metaclass=ABCMeta):
 
         In by-hand mode, time stands still, and nothing follows without a command. Therefore, metadata is requested after retry.backoff.ms.
         """
-        wait = RETRY_BACKOFF if self.by_hand else self._refreshed_at + RETRY_BACKOFF - self.journal.now
+        backoff = self.config.retry_backoff
+        wait = backoff if self.by_hand else 0 if self._refreshed_at == NEVER else self._refreshed_at + backoff - self.journal.now
         if wait <= 0:
             self.refresh_metadata()
         elif not self._wait_armed:

@@ -8,162 +8,23 @@ Kafka: `ProducerConfig`, `ConsumerConfig`.
 
 from __future__ import annotations
 
-import difflib
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 import attrs
 
+from core.kafka.clients.client_settings import BATCHING, CLIENT_SETTINGS, PRODUCER, client_setting_named
 from core.kafka.release import CURRENT, Release
-from core.kafka.settings.setting import MAX_INT, number_within
+from core.kafka.settings.setting import MAX_INT
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
-
-PRODUCER: Final = "producer"
-"""The name of the kind of client that writes records."""
-
-CONSUMER: Final = "consumer"
-"""The name of the kind of client that reads records."""
 
 NO_DELIVERY_TIMEOUT: Final = -1
 """The value of the delivery timeout in releases before 2.1, which have no such timeout.
 
 Before 2.1, a batch fails when it has no retries left or has waited for request.timeout.ms (KIP-91).
 """
-
-
-@attrs.frozen(repr=False)
-class ClientSetting(ReprMixin):
-    """A client setting.
-
-    Attributes:
-        name: Kafka's name for the setting.
-        default: the default in the newest release; a number, or one of `words`.
-        kinds: the kinds of client that have the setting.
-        meaning: a description for help texts.
-        least: the lowest allowed value.
-        most: the highest allowed value.
-        older_defaults: tuples (kind of client, release, default). Each default applies to the given release and to earlier releases.
-        since: the first release that has the setting; empty if all releases have it.
-        words: the allowed values of a setting that is not a number.
-    """
-
-    name: str
-    default: int | str
-    kinds: tuple[str, ...]
-    meaning: str
-    least: int = 0
-    most: int = MAX_INT
-    older_defaults: tuple[tuple[str, str, int | str], ...] = ()
-    since: str = ""
-    words: tuple[str, ...] = ()
-
-    def default_in(self, release: Release, kind: str) -> int | str:
-        """Return the setting's default for a kind of client in a release."""
-        for client, upto, value in self.older_defaults:
-            if client == kind and release.order <= Release.named(upto).order:
-                return value
-        return self.default
-
-    def is_in(self, release: Release) -> bool:
-        """Return whether a release has the setting."""
-        return not self.since or release.order >= Release.named(self.since).order
-
-    def parse(self, text: str) -> int | str:
-        """Parse a value of the setting.
-
-        Raises:
-            ValueError: the value is not a number, is out of bounds, or is not one of the allowed words.
-        """
-        if not self.words:
-            return number_within(self.name, text, self.least, self.most)
-        word = text.strip().lower()
-        if word not in self.words:
-            raise ValueError(f"{self.name} takes {one_of(self.words)}, not '{text[:80]}'")
-        return word
-
-
-def one_of(words: Sequence[str]) -> str:
-    """Return a phrase that lists the allowed words."""
-    return f"{words[0]} or {words[1]}" if len(words) == 2 else f"{', '.join(words[:-1])}, or {words[-1]}"
-
-
-_BOTH: Final = (PRODUCER, CONSUMER)
-
-_BOOLEAN: Final = ("true", "false")
-
-_ALL: Final = (
-    ClientSetting(
-        "acks", "all", (PRODUCER,),
-        "The acknowledgment that the producer waits for: none (0), the leader's (1), or that of the whole ISR (all, or -1).",
-        older_defaults=((PRODUCER, "2.8", "1"),), words=("0", "1", "all", "-1"),
-    ),
-    ClientSetting(
-        "enable.idempotence", "true", (PRODUCER,),
-        "Whether leaders recognize a retry of the producer, and append no record twice. It needs acks=all. If it is true only by default, "
-        "then acks=0, acks=1, or retries=0 switches it off.",
-        older_defaults=((PRODUCER, "2.8", "false"),), since="0.11", words=_BOOLEAN,
-    ),
-    ClientSetting(
-        "delivery.timeout.ms", 120_000, (PRODUCER,),
-        "The time after which the producer gives up on a batch that has not been acknowledged. The value must be at least linger.ms + request.timeout.ms.", since="2.1",
-    ),
-    ClientSetting(
-        "request.timeout.ms", 30_000, _BOTH, "The time after which a request fails if there is no response. The client then closes the connection.",
-        least=1, older_defaults=((CONSUMER, "0.8.2", 30_000), (CONSUMER, "0.9", 40_000), (CONSUMER, "1.1", 305_000)),
-    ),
-    ClientSetting("metadata.max.age.ms", 300_000, _BOTH, "The maximum time between two requests for metadata, such as partition leaders.", least=1),
-    ClientSetting(
-        "retries", MAX_INT, (PRODUCER,), "The maximum number of times that the producer retries a batch after a retriable error.",
-        older_defaults=((PRODUCER, "2.0", 0),),
-    ),
-    ClientSetting(
-        "max.in.flight.requests.per.connection", 5, (PRODUCER,),
-        "The maximum number of unacknowledged batches per partition. If the value is above 1, retries without idempotence can reorder batches.",
-        least=1,
-    ),
-    ClientSetting(
-        "linger.ms", 5, (PRODUCER,),
-        "How long the producer waits for more records before it sends a batch that is not full. If this setting, batch.size, or buffer.memory is set, "
-        "the producer collects records in batches.", older_defaults=((PRODUCER, "3.9", 0),),
-    ),
-    ClientSetting(
-        "batch.size", 16_384, (PRODUCER,), "The maximum size of a batch, in bytes. A larger record is sent in its own batch.",
-    ),
-    ClientSetting(
-        "buffer.memory", 33_554_432, (PRODUCER,), "The memory for batches that have not been acknowledged, in bytes. If it is full, send() blocks.", least=1,
-    ),
-    ClientSetting(
-        "max.block.ms", 60_000, (PRODUCER,), "How long send() can block before it fails. It blocks if the memory is full or a leader is not known.",
-    ),
-    ClientSetting(
-        "transaction.timeout.ms", 60_000, (PRODUCER,),
-        "How long a transaction can be open before the transaction coordinator aborts it.", least=1, since="0.11",
-    ),
-    ClientSetting(
-        "session.timeout.ms", 45_000, (CONSUMER,), "The time after which the coordinator removes a member of a group if it does not hear from the member.",
-        least=1, older_defaults=((CONSUMER, "0.9", 30_000), (CONSUMER, "2.8", 10_000)), since="0.9",
-    ),
-    ClientSetting(
-        "heartbeat.interval.ms", 3_000, (CONSUMER,), "The interval at which a member of a group sends heartbeats to the coordinator.",
-        least=1, since="0.9",
-    ),
-    ClientSetting(
-        "max.poll.interval.ms", 300_000, (CONSUMER,),
-        "The maximum time between two calls to poll(). If the application takes longer, the member leaves its group. In a rebalance, the member must rejoin within this time.",
-        least=1, since="0.10.2",
-    ),
-    ClientSetting("max.poll.records", 500, (CONSUMER,), "The maximum number of records that a call to poll() returns.", least=1, since="0.10.2"),
-    ClientSetting("auto.commit.interval.ms", 5_000, (CONSUMER,), "The interval at which a consumer commits offsets automatically.", least=1, since="0.9"),
-    ClientSetting("default.api.timeout.ms", 60_000, (CONSUMER,), "The time after which a synchronous commit fails.", least=1, since="2.0"),
-)  # fmt: skip
-
-BATCHING: Final = frozenset({"linger.ms", "batch.size", "buffer.memory"})
-"""The settings that make a producer collect records in batches."""
-
-CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for setting in _ALL}
-"""All known client settings, by Kafka's names."""
 
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
@@ -208,6 +69,15 @@ class ClientConfig(ReprMixin):
         max_block: max.block.ms of a producer.
         acks: the acknowledgments that a producer waits for (`ACKS`).
         idempotence: whether a producer is idempotent.
+        retry_backoff: retry.backoff.ms.
+        retry_backoff_max: retry.backoff.max.ms.
+        reconnect_backoff: reconnect.backoff.ms.
+        reconnect_backoff_max: reconnect.backoff.max.ms.
+        fetch_max_wait: fetch.max.wait.ms of a consumer.
+        fetch_min_bytes: fetch.min.bytes of a consumer.
+        max_partition_fetch_bytes: max.partition.fetch.bytes of a consumer.
+        adapts_partitions: partitioner.adaptive.partitioning.enable of a producer.
+        ignores_keys: partitioner.ignore.keys of a producer.
     """
 
     request_timeout: int
@@ -229,25 +99,20 @@ class ClientConfig(ReprMixin):
     max_block: int = 60_000 * US_PER_MS
     acks: int = ACKS_ALL
     idempotence: Idempotence = Idempotence.OFF
+    retry_backoff: int = 100 * US_PER_MS
+    retry_backoff_max: int = 1_000 * US_PER_MS
+    reconnect_backoff: int = 50 * US_PER_MS
+    reconnect_backoff_max: int = 1_000 * US_PER_MS
+    fetch_max_wait: int = 500 * US_PER_MS
+    fetch_min_bytes: int = 1
+    max_partition_fetch_bytes: int = 1_048_576
+    adapts_partitions: bool = True
+    ignores_keys: bool = False
 
     @property
     def idempotent(self) -> bool:
         """Whether a producer with this configuration is idempotent."""
         return self.idempotence is not Idempotence.OFF and self.acks == ACKS_ALL
-
-
-def client_setting_named(name: str, kind: str = "") -> ClientSetting:
-    """Return the setting with the given name for one kind of client, or for any kind if `kind` is empty.
-
-    Raises:
-        ValueError: there is no such setting. The message names a similar setting.
-    """
-    known = [setting.name for setting in _ALL if not kind or kind in setting.kinds]
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(known)}"
-        raise ValueError(f"unknown {kind or 'client'} setting '{name[:80]}'; {hint}")
-    return CLIENT_SETTINGS[name]
 
 
 def default_acks(clients: Iterable[tuple[str, str]], release: Release) -> str:
@@ -323,6 +188,9 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
     def value_of(name: str) -> int:
         return int(values[name] if name in values else CLIENT_SETTINGS[name].default_in(release, kind))
 
+    def word_of(name: str) -> str:
+        return str(values[name] if name in values else CLIENT_SETTINGS[name].default_in(release, kind))
+
     idempotence = _idempotence(values, release, transactional=transactional)
     request_timeout, delivery_timeout = value_of("request.timeout.ms"), value_of("delivery.timeout.ms")
     batches = not values.keys().isdisjoint(BATCHING)
@@ -332,6 +200,11 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
             raise ValueError("delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms")
         delivery_timeout = linger + request_timeout
     has_delivery_timeout = CLIENT_SETTINGS["delivery.timeout.ms"].is_in(release)
+    retry_backoff, reconnect_backoff = value_of("retry.backoff.ms") * US_PER_MS, value_of("reconnect.backoff.ms") * US_PER_MS
+    retry_backoff_max, reconnect_backoff_max = (  # without a maximum, the backoff does not grow (`ExponentialBackoff`)
+        value_of(name) * US_PER_MS if CLIENT_SETTINGS[name].is_in(release) else backoff
+        for name, backoff in (("retry.backoff.max.ms", retry_backoff), ("reconnect.backoff.max.ms", reconnect_backoff))
+    )
     has_poll_limit = CLIENT_SETTINGS["max.poll.records"].is_in(release)
     return ClientConfig(
         request_timeout=request_timeout * US_PER_MS,
@@ -353,6 +226,15 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
         max_block=value_of("max.block.ms") * US_PER_MS,
         acks=idempotence.acks,
         idempotence=idempotence.idempotence,
+        retry_backoff=min(retry_backoff, retry_backoff_max),
+        retry_backoff_max=retry_backoff_max,
+        reconnect_backoff=min(reconnect_backoff, reconnect_backoff_max),
+        reconnect_backoff_max=reconnect_backoff_max,
+        fetch_max_wait=value_of("fetch.max.wait.ms") * US_PER_MS,
+        fetch_min_bytes=value_of("fetch.min.bytes"),
+        max_partition_fetch_bytes=value_of("max.partition.fetch.bytes"),
+        adapts_partitions=word_of("partitioner.adaptive.partitioning.enable") == "true",
+        ignores_keys=word_of("partitioner.ignore.keys") == "true",
     )
 
 

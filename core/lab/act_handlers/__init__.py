@@ -31,6 +31,7 @@ from core.lab.act_handlers import (
     services,
     transactions,
 )
+from core.lab.act_settings import with_settings
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
@@ -67,7 +68,7 @@ def execute(cluster: ClusterNodes, act: acts.Act) -> int:
     if act.by_hand and not cluster.by_hand:
         raise ActRefused(f"{act.word} is a by-hand step; switch the cluster to 'pace: by-hand' first")
     cluster.deliver_pending()
-    handler = _HANDLERS[type(act)](cluster, act)
+    handler = _HANDLERS[type(act)](cluster, with_settings(act, cluster.spec.clients, cluster.release))
     next(handler)
     journal = cluster.journal
     journal.cause = 0

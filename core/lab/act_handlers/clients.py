@@ -7,16 +7,8 @@ from typing import Final
 import attrs
 
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import (
-    ACKS_ALL,
-    ACKS_CONFLICT,
-    CONSUMER,
-    PRODUCER,
-    ClientConfig,
-    Idempotence,
-    client_config,
-    client_setting_named,
-)
+from core.kafka.clients.client_config import ACKS_ALL, ACKS_CONFLICT, ClientConfig, Idempotence, client_config
+from core.kafka.clients.client_settings import CONSUMER, PRODUCER, client_setting_named
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.processes.consuming_process import ConsumingProcess
 from core.kafka.clients.producer.keyed_records import KeyedRecords, keys_of
@@ -160,6 +152,8 @@ def _check_compression(act: acts.Produce | acts.Load, config: ClientConfig) -> N
 def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     known = cluster.producer(act.producer)
     check_client(cluster, act.producer, act.topic, Producer, "producer", several=type(known) is Producer)
+    if "transactional.id" in dict(act.config):
+        raise ActRefused("start a producer with a transactional.id with init-transactions; 'produce' then uses it")
     config = _producer_config(cluster, act)
     if act.records < 1:
         raise ActRefused(f"produce at least 1 record, not {act.records}")
@@ -186,7 +180,8 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     producer = producer_named(cluster, act.producer, act.topic, config, compression_percent=act.compression)
     producer.write_topic(act.topic)
     if producer.batching is not None and act.topic not in producer.batching.partitioners:
-        producer.batching.add_topic(act.topic, cluster.release, f"{cluster.seed}:partitioner:{act.producer}:{act.topic}")
+        seed = f"{cluster.seed}:partitioner:{act.producer}:{act.topic}"
+        producer.batching.add_topic(act.topic, cluster.release, seed, adapts=producer.config.adapts_partitions)
     leaders = producer.leaders_of(act.topic)
     if cluster.by_hand:
         leaders[:] = cluster.controller.leaders(act.topic)

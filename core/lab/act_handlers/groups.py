@@ -69,15 +69,15 @@ def _reset(cluster: ClusterNodes, text: str) -> tuple[Reset, int]:
 
 
 def _config(cluster: ClusterNodes, act: acts.JoinGroup) -> MemberConfig:
-    policy, duration = _reset(cluster, act.reset)
-    found = member_config(cluster, act, act.group, tuple(dict.fromkeys(act.topics)))
+    policy, duration = _reset(cluster, str(act.reset))
+    found = member_config(cluster, act, str(act.group), tuple(dict.fromkeys(act.topics)))
     return attrs.evolve(
         found,
         rack=None if found.rack is None else act.rack or "",
         reset=policy,
         reset_duration=duration,
         read_committed=act.isolation == "read_committed",
-        commits=CommitMode(act.commit),
+        commits=CommitMode(str(act.commit)),
         member_id=act.member_id or "",
     )
 

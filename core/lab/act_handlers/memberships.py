@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from core.kafka.clients.client_config import CONSUMER
+from core.kafka.clients.client_settings import CONSUMER
 from core.kafka.clients.group_member.assignors import assignors_of, default_assignors
 from core.kafka.clients.group_member.member_config import MemberConfig, Reset
 from core.lab import acts
@@ -92,4 +92,4 @@ def worker_membership(
         ActRefused: a setting is unknown or wrong.
     """
     found = member_config(cluster, act, group, (topic,), any_kind=True)
-    return attrs.evolve(found, instance_id=instance_id, reset=Reset(act.reset), read_committed=read_committed)
+    return attrs.evolve(found, instance_id=instance_id, reset=Reset(str(act.reset)), read_committed=read_committed)

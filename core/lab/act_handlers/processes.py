@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import PRODUCER
+from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.clients.processes.process import Process, ProcessConfig
 from core.kafka.clients.processes.process_step import LOOP, START, Delivery, ProcessStep
 from core.lab import acts

@@ -6,7 +6,7 @@ import itertools
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import PRODUCER
+from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.clients.services.retry_topics import chain, retry_worker
 from core.kafka.clients.services.retry_worker import MILLION, FailureRule, RetryConfig, RetryWorker
 from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
@@ -68,7 +68,7 @@ def _configs(cluster: ClusterNodes, act: acts.StartRetryService, delays: tuple[i
         group = act.service + source.removeprefix(act.topic)
         does = WorkerConfig(
             act.service, source, target, group, delays[number - 1] if number else 0, act.bound, act.bound, act.commit_every,
-            ServiceCommit(act.commit), name if act.transactional else "", False, False, DueFrom.TIMESTAMP, 0, act.reset,
+            ServiceCommit(act.commit), name if act.transactional else "", False, False, DueFrom.TIMESTAMP, 0, str(act.reset),
         )  # fmt: skip
         starts = len(delays) + 1 - number if act.count_tries == "before" else 0
         retries = RetryConfig(number + 1, delays if act.blocking else (), target == topics[-1], not act.dead_letters, starts, topics[-1])

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import PRODUCER, ClientConfig
+from core.kafka.clients.client_config import ClientConfig
+from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.clients.services.delay_levels import level_for, level_topic, level_us, producer_name, worker_name
 from core.kafka.clients.services.delay_producer import DelayProducer
 from core.kafka.clients.services.delay_worker import DelayWorker

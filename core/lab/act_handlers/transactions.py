@@ -6,7 +6,7 @@ from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.clients.client_config import PRODUCER
+from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.clients.producer.producer_transaction_state import ABORT, BEGIN, COMMIT, INIT
 from core.kafka.clients.producer.transaction_manager import TransactionManager

@@ -105,7 +105,7 @@ class Acks(Act, word="acks", does="change a producer's acks"):
 class Consume(Act, word="consume", does="start a consumer on a topic"):
     """Start a consumer that reads every partition of a topic.
 
-    `reset` is the consumer's auto.offset.reset: `earliest` or `latest`. `rack` is the consumer's client.rack. With `replica.selector.class:
+    `reset` is the consumer's auto.offset.reset: `earliest` (the default) or `latest`. `rack` is the consumer's client.rack. With `replica.selector.class:
     RackAwareReplicaSelector`, leaders redirect the consumer to a replica in this rack (KIP-392). With `since`, the consumer starts at the
     first record whose timestamp is that virtual time or later (offsetsForTimes). If no such record exists, the consumer starts at the end.
     `isolation` is the consumer's isolation.level: with `read_committed`, the consumer skips the records of aborted transactions, and does
@@ -114,10 +114,10 @@ class Consume(Act, word="consume", does="start a consumer on a topic"):
 
     topic: str
     consumer: str = "consumer"
-    reset: str = "earliest"
+    reset: str | None = None
     rack: str | None = None
     since: int | None = None
-    isolation: str = "read_uncommitted"
+    isolation: str | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings for a new consumer, by name (`core.kafka.clients.client_config`)."""
 

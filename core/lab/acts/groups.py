@@ -13,10 +13,10 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
 
     `assignors` is the list for partition.assignment.strategy, which can contain `range`, `roundrobin`, `sticky`, and `cooperative-sticky`.
     The default assignors depend on the release. With `instance-id`, the member is static: it keeps its partitions when its process restarts
-    within the session timeout. `commit` says when the consumer commits its offsets: `auto` (every auto.commit.interval.ms), `after` (after
+    within the session timeout. `commit` says when the consumer commits its offsets: `auto` (every auto.commit.interval.ms, the default), `after` (after
     it has processed the records of a poll), `before`, `async`, or `none`. The application takes `poll-time` for each poll that returns
     records, and `record-time` for each record. `assign-time` is the time that the leader of the group takes to assign the partitions.
-    `reset` is auto.offset.reset: `earliest`, `latest`, `none`, or `by_duration:PT1H`. With `crash-after-records`, the process crashes when
+    `group` is group.id, by default `group`. `reset` is auto.offset.reset: `earliest` (the default), `latest`, `none`, or `by_duration:PT1H`. With `crash-after-records`, the process crashes when
     it has processed this number of records. If poll() throws an exception, the application closes the consumer; with `on-error: stop`, it
     only stops calling poll(). The first act of this kind creates the topic `__consumer_offsets`. `config` contains settings by their Kafka
     names: session.timeout.ms, heartbeat.interval.ms, max.poll.interval.ms, max.poll.records, auto.commit.interval.ms,
@@ -29,21 +29,21 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
 
     topics: tuple[str, ...]
     consumer: str = "consumer"
-    group: str = "group"
+    group: str | None = None
     assignors: tuple[str, ...] = ()
     instance_id: str | None = None
-    reset: str = "earliest"
-    commit: str = "auto"
+    reset: str | None = None
+    commit: str | None = None
     poll_time: int = 0
     record_time: int = 0
     assign_time: int = 0
-    isolation: str = "read_uncommitted"
+    isolation: str | None = None
     rack: str | None = None
     crash_after_records: int | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of the consumer, by name (`core.kafka.clients.client_config`)."""
     on_error: str = "close"
-    protocol: str = "classic"
+    protocol: str | None = None
     remote_assignor: str | None = None
     member_id: str | None = None
     allow_missing_topics: bool = False

@@ -30,14 +30,14 @@ class StartProcess(Act, word="process", does="start a process that reads from a 
     delivery: str = "exactly-once"
     transactional_id: str | None = None
     copies: int = 1
-    reset: str = "earliest"
+    reset: str | None = None
     max_poll_records: int = 500
     crash_after: str | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of the clients in the process, by name (`core.kafka.clients.client_config`)."""
     subscribe: bool = False
     assignors: tuple[str, ...] = ()
-    protocol: str = "classic"
+    protocol: str | None = None
     remote_assignor: str | None = None
     instance_id: str | None = None
     poll_time: int = 0

@@ -57,14 +57,14 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     idempotence: bool | None = None
     crash_after: str | None = None
     group: str | None = None
-    reset: str = "earliest"
+    reset: str | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of the clients of the service, by name (`core.kafka.clients.client_config`)."""
     instances: int = 1
     dead_letters: str | None = None
     over_max: str = "refuse"
     assignors: tuple[str, ...] = ()
-    protocol: str = "classic"
+    protocol: str | None = None
     remote_assignor: str | None = None
     instance_id: str | None = None
     poll_time: int = 0
@@ -124,14 +124,14 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     commit: str = "done"
     transactional: bool = False
     crash_after: str | None = None
-    reset: str = "earliest"
+    reset: str | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of the clients of the service, by name (`core.kafka.clients.client_config`)."""
     instances: int = 1
     count_tries: str = "after"
     dlt_strategy: str | None = None
     assignors: tuple[str, ...] = ()
-    protocol: str = "classic"
+    protocol: str | None = None
     remote_assignor: str | None = None
     instance_id: str | None = None
     poll_time: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from core.kafka.clients.client_config import CLIENT_SETTINGS
+from core.kafka.clients.client_settings import CLIENT_SETTINGS
 from core.kafka.settings.registry import SETTINGS
 
 FILE: Final = Path(__file__).with_name("settings.txt")

@@ -40,10 +40,25 @@ class DelayedConsumerFetch:
             if replica != NO_LEADER:
                 preferred.append((tp, replica))
                 continue
-            part = read_for_consumer(broker, hosted, tp, position, leader_epoch, rack, read_committed=self.request.read_committed)
+            part = read_for_consumer(
+                broker,
+                hosted,
+                tp,
+                position,
+                leader_epoch,
+                rack,
+                self.request.partition_max_bytes,
+                read_committed=self.request.read_committed,
+            )
             if part.records or part.error != errors.NONE:
                 found.append(part)
         return ConsumerFetchResponse(self.request.correlation, tuple(found), tuple(preferred))
+
+    def is_enough(self, answer: ConsumerFetchResponse) -> bool:
+        """Return whether to respond now: the response has at least fetch.min.bytes, an error, or another replica to read from
+        (`DelayedFetch#tryComplete`)."""
+        size = sum(each.bytes for part in answer.partitions for each in part.records)
+        return bool(answer.preferred) or any(part.error != errors.NONE for part in answer.partitions) or size >= self.request.min_bytes
 
     def park(self) -> None:
         """Register the waiting fetch with each of its partitions."""
@@ -54,7 +69,7 @@ class DelayedConsumerFetch:
         """Respond if a high watermark has advanced far enough that there is something to send."""
         if not self.done:
             answer = self.read()
-            if answer.partitions or answer.preferred:
+            if self.is_enough(answer):
                 self._finish(answer)
 
     def complete(self) -> None:
@@ -78,6 +93,7 @@ def read_for_consumer(
     position: int,
     leader_epoch: int,
     rack: str | None,
+    max_bytes: int,
     *,
     read_committed: bool = False,
 ) -> FetchedPartition:
@@ -99,7 +115,7 @@ def read_for_consumer(
     records: tuple[FetchedRange, ...] = ()
     bound = log.last_stable_offset() if read_committed else log.high_watermark
     if error == errors.NONE and position < bound:
-        records = tuple(fetched_ranges(log.read(position, bound, broker.consumer_fetch_bytes)))
+        records = tuple(fetched_ranges(log.read(position, bound, max_bytes)))
     aborted: tuple[tuple[int, int], ...] = ()
     if read_committed and records and log.producers is not None:
         found = log.producers.aborted_between(position, records[-1].end)

@@ -62,11 +62,11 @@ class Batching:
         self.batches = self.batched_records = self.wire_bytes = self.queue_time = 0
         self.latency = self.acked = 0
 
-    def add_topic(self, topic: str, release: Release, seed: str) -> None:
+    def add_topic(self, topic: str, release: Release, seed: str, *, adapts: bool = True) -> None:
         """Add a topic. The producer chooses the topic's partitions with the default partitioner of the given Kafka release. `seed` is the
-        name of the random stream.
+        name of the random stream, and `adapts` is partitioner.adaptive.partitioning.enable.
         """
-        self.partitioners[topic] = partitioner_of(release, self.batch_size, RandomStream(seed))
+        self.partitioners[topic] = partitioner_of(release, self.batch_size, RandomStream(seed), adapts=adapts)
 
     def allocate(self, shape: RecordShape) -> int:
         """Reserve memory for a new batch that begins with a record of the given size.

@@ -98,11 +98,12 @@ class BuiltInPartitioner(Partitioner):
     """A partitioner that keeps a partition for batch.size bytes, and then chooses another one according to the lengths of the partitions'
     queues (`BuiltInPartitioner`, since 3.3)."""
 
-    __slots__ = ("_batch_size", "_current", "_produced", "_random", "_switches")
+    __slots__ = ("_adapts", "_batch_size", "_current", "_produced", "_random", "_switches")
 
     _random: Final[RandomStream]
 
-    def __init__(self, random: RandomStream, batch_size: int) -> None:
+    def __init__(self, random: RandomStream, batch_size: int, *, adapts: bool) -> None:
+        self._adapts = adapts
         self._random = random
         self._batch_size = max(batch_size, 1)
         self._current = NO_PARTITION
@@ -116,7 +117,7 @@ class BuiltInPartitioner(Partitioner):
         produced = self._produced
         if self._current == NO_PARTITION or (produced >= self._batch_size and self._switches) or produced >= 2 * self._batch_size:
             available = available_partitions(leaders)
-            weights = cumulative_weights([queue_lengths[number] for number in available])
+            weights = cumulative_weights([queue_lengths[number] for number in available]) if self._adapts else None
             number = self._random.getrandbits(31)
             self._current = available[number % len(available) if weights is None else choose_partition(weights, number)]
             self._produced = 0
@@ -128,8 +129,9 @@ class BuiltInPartitioner(Partitioner):
         self._switches = full
 
 
-def partitioner_of(release: Release, batch_size: int, random: RandomStream) -> Partitioner:
-    """Return the default partitioner of a Kafka release. `batch_size` is batch.size, in bytes."""
+def partitioner_of(release: Release, batch_size: int, random: RandomStream, *, adapts: bool = True) -> Partitioner:
+    """Return the default partitioner of a Kafka release. `batch_size` is batch.size, in bytes, and `adapts` is
+    partitioner.adaptive.partitioning.enable."""
     if release.partitions_by_bytes:
-        return BuiltInPartitioner(random, batch_size)
+        return BuiltInPartitioner(random, batch_size, adapts=adapts)
     return StickyPartitioner(random) if release.sticky_partitioner else RoundRobinPartitioner()

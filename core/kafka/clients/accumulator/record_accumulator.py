@@ -11,7 +11,7 @@ from core.kafka.clients.accumulator.batching import Batching, record_size_in
 from core.kafka.clients.accumulator.buffered_batch import BufferedBatch
 from core.kafka.clients.accumulator.partitioners import NO_PARTITION
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
-from core.kafka.clients.client import MAX_RETRY_BACKOFF, POLL_DELAY, RETRY_BACKOFF, Client
+from core.kafka.clients.client import POLL_DELAY, Client
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.health import STALL_BOUND
@@ -157,9 +157,10 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
 
     def backoff(self, attempts: int) -> int:
         """Return the delay before the next attempt, in µs (`RecordAccumulator#retryBackoff`, without Kafka's random jitter of 20%)."""
+        config = self.config
         if not self.exponential_backoff:
-            return RETRY_BACKOFF
-        return min(RETRY_BACKOFF << min(attempts - 1, 10), MAX_RETRY_BACKOFF)
+            return config.retry_backoff
+        return min(config.retry_backoff << min(attempts - 1, 20), config.retry_backoff_max)
 
     def delivery_due(self, batch: ProducerBatch) -> int:
         """Return the time when the producer gives up on an unacknowledged batch, in µs (`ProducerBatch#maybeExpire`).
@@ -167,7 +168,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         Before 2.1, a batch expires only while it is waiting to be sent.
         """
         if self.config.delivery_timeout == NO_DELIVERY_TIMEOUT:
-            backoff = RETRY_BACKOFF if batch.attempt > batch.connection_failures else 0
+            backoff = self.config.retry_backoff if batch.attempt > batch.connection_failures else 0
             return batch.queued_at + backoff + self.config.request_timeout
         return batch.created + self.config.delivery_timeout
 

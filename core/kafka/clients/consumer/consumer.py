@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF, Client
+from core.kafka.clients.client import POLL_DELAY, Client
 from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
@@ -27,10 +27,7 @@ from core.kafka.messages import (
 )
 from core.sim.journal import Journal
 from core.sim.network import Network
-from core.sim.units import SECOND, US_PER_MS
-
-FETCH_MAX_WAIT: Final = 500 * US_PER_MS
-"""The value of fetch.max.wait.ms, in µs."""
+from core.sim.units import SECOND
 
 CLEARS_READ_REPLICA: Final = frozenset(
     {errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH, errors.KAFKA_STORAGE_ERROR, errors.OFFSET_NOT_AVAILABLE}
@@ -153,7 +150,11 @@ class Consumer(Client):
                 correlation = self.next_correlation()
                 self.in_flight[node] = (correlation, self.journal.now)
                 asked = tuple((TopicPartition(self.topic, p), self.positions[p], self.epoch_of(p)) for p in partitions)
-                request = ConsumerFetchRequest(correlation, self.name, asked, FETCH_MAX_WAIT, self.client_rack, self.read_committed)
+                config = self.config
+                request = ConsumerFetchRequest(
+                    correlation, self.name, asked, config.fetch_max_wait, self.client_rack, self.read_committed, config.fetch_min_bytes,
+                    config.max_partition_fetch_bytes,
+                )  # fmt: skip
                 self.send(node, request)
 
     def _may_fetch_from(self, _: int) -> bool:
@@ -299,7 +300,7 @@ class Consumer(Client):
 
     def _back_off(self, partition: int) -> None:
         self._backing_off[partition] = None
-        self.timer(RETRY_BACKOFF, "again", partition)
+        self.timer(self.config.retry_backoff, "again", partition)
         self.refresh_metadata_soon()
 
     def _back_off_expired(self, partition: object) -> None:

@@ -10,7 +10,7 @@ import enum
 from typing import Any, Final, NamedTuple, Protocol
 
 from core.kafka import errors
-from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF
+from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.durability_observer import DurabilityObserver
@@ -205,7 +205,7 @@ class GroupConsumer(Consumer):
     def _repeat(self) -> None:
         """Repeat the request after retry.backoff.ms."""
         self.correlation = 0
-        self.timer(RETRY_BACKOFF, "group-again", self.call)
+        self.timer(self.config.retry_backoff, "group-again", self.call)
 
     def _call_again(self, call: object) -> None:
         if call is self.call:

@@ -11,7 +11,6 @@ import enum
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.group_member import assignors
 from core.kafka.clients.group_member.abstract_membership import FATAL, NO_DEADLINE, AbstractMembership, Application
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, DISCONNECTED
@@ -235,10 +234,10 @@ class ConsumerCoordinator(AbstractMembership):
         self.joined = None
         self.state = MemberState.UNJOINED
         self.rejoin_needed = True
-        self.rejoin_at = self.client.journal.now + RETRY_BACKOFF
+        self.rejoin_at = self.client.journal.now + self.client.config.retry_backoff
         if error in COORDINATOR_ERRORS:
             self.calls.coordinator_failed(error)
-        self.client.timer(RETRY_BACKOFF, "join-again")
+        self.client.timer(self.client.config.retry_backoff, "join-again")
 
     def _handle_join(self, response: JoinGroupResponse, _: str) -> None:
         call = self.calls.take(response.correlation)
@@ -282,7 +281,7 @@ class ConsumerCoordinator(AbstractMembership):
         if response is self.joined:
             self._assign()
             if self.joined is not None:
-                self.client.timer(RETRY_BACKOFF, "assign", response)
+                self.client.timer(self.client.config.retry_backoff, "assign", response)
 
     def assign_if_possible(self) -> None:
         """Assign the partitions if this member is the leader, knows the partitions of all topics, and takes no time to compute the
@@ -383,13 +382,13 @@ class ConsumerCoordinator(AbstractMembership):
         interval = self.does.client.heartbeat_interval
         if not self.calls.coordinator:
             self.calls.find()
-            self.arm_heartbeats(RETRY_BACKOFF)
+            self.arm_heartbeats(self.client.config.retry_backoff)
             return
         elif now >= self.session_deadline:
             self.client.journal.blame(self.client.why_silent(self.calls.coordinator, now - self.does.client.session_timeout))
             self.calls.coordinator_failed("no heartbeat was answered within the session timeout")
             self.session_deadline = now + self.does.client.session_timeout
-            self.next_heartbeat = now + RETRY_BACKOFF
+            self.next_heartbeat = now + self.client.config.retry_backoff
         elif now >= self.poll_deadline:
             self.client.journal.blame(self.client.why_slow(self.client.journal.now - self.does.client.max_poll_interval))
             self.emit(events.PollTooLate.kind, self.does.client.max_poll_interval // US_PER_MS)
@@ -398,7 +397,7 @@ class ConsumerCoordinator(AbstractMembership):
             self.heartbeats = False
             self._reset("it left the group")
         elif now >= self.next_heartbeat:
-            self.next_heartbeat = now + (RETRY_BACKOFF if self.heartbeat_in_flight else interval)
+            self.next_heartbeat = now + (self.client.config.retry_backoff if self.heartbeat_in_flight else interval)
             if not self.heartbeat_in_flight:
                 self._send_heartbeat()
         self.arm_heartbeats()
@@ -411,7 +410,7 @@ class ConsumerCoordinator(AbstractMembership):
 
     def _heartbeat_failed(self, _: object, __: str) -> None:
         self.heartbeat_in_flight = False
-        self.next_heartbeat = self.client.journal.now + RETRY_BACKOFF
+        self.next_heartbeat = self.client.journal.now + self.client.config.retry_backoff
         self.arm_heartbeats()
 
     def _handle_heartbeat(self, response: HeartbeatResponse, _: str) -> None:
@@ -422,7 +421,7 @@ class ConsumerCoordinator(AbstractMembership):
         error, now = response.error, self.client.journal.now
         if error in COORDINATOR_ERRORS:
             self.calls.coordinator_failed(error)
-            self.next_heartbeat = now + RETRY_BACKOFF
+            self.next_heartbeat = now + self.client.config.retry_backoff
             self.arm_heartbeats()
             return
         self.session_deadline = now + self.does.client.session_timeout

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
 from core.kafka import errors, events
-from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF
+from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.client_config import ClientConfig
 from core.kafka.ids import NO_LEADER, broker_address, broker_at
 from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
@@ -127,7 +127,7 @@ class CoordinatorCalls:
 
     def _search_failed(self, _: object, __: str) -> None:
         """Look up the coordinator again after retry.backoff.ms."""
-        self.client.timer(RETRY_BACKOFF, "find-coordinator")
+        self.client.timer(self.client.config.retry_backoff, "find-coordinator")
 
     def search_again(self) -> None:
         """Look up the coordinator again, because the backoff has ended."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.clients.client import RETRY_BACKOFF, Client
+from core.kafka.clients.client import Client
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, CoordinatorCalls
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.messages import (
@@ -88,7 +88,7 @@ class GroupCommand(Client):
         """Look up the coordinator again and retry, unless the deadline has passed."""
         self.calls.coordinator_failed(error)
         if not self._is_late():
-            self.timer(RETRY_BACKOFF, "try-again")
+            self.timer(self.config.retry_backoff, "try-again")
 
     def _again(self, _: object) -> None:
         self.calls.find()

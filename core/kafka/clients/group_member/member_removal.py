@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors
-from core.kafka.clients.client import RETRY_BACKOFF, Client
+from core.kafka.clients.client import Client
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, CoordinatorCalls
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic.messages import LeaveGroupRequest, LeaveGroupResponse
@@ -63,7 +63,7 @@ class MemberRemoval(Client):
 
     def _failed(self, _: object, error: str) -> None:
         self.calls.coordinator_failed(error)
-        self.timer(RETRY_BACKOFF, "leave-again")
+        self.timer(self.config.retry_backoff, "leave-again")
 
     def _again(self, _: object) -> None:
         self.calls.find()

@@ -12,7 +12,6 @@ import enum
 from typing import Final, NamedTuple
 
 from core.kafka import errors, events
-from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.group_member.abstract_membership import NO_DEADLINE, AbstractMembership, Application
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS
 from core.kafka.clients.group_member.member_config import MemberConfig
@@ -285,7 +284,7 @@ class MembershipManager(AbstractMembership):
     def _send_heartbeat(self) -> None:
         now, config = self.client.journal.now, self.does
         self.in_flight = True
-        self.next_heartbeat = now + (self.interval or RETRY_BACKOFF)
+        self.next_heartbeat = now + (self.interval or self.client.config.retry_backoff)
         correlation = self.calls.register(self.calls.coordinator, self._heartbeat_failed, self.state)
         request = ConsumerGroupHeartbeatRequest(
             correlation, self.client.name, config.group, self.member_id, self._epoch_to_send(), config.instance_id
@@ -318,7 +317,7 @@ class MembershipManager(AbstractMembership):
         if self.closing:
             self._left()
             return
-        self.next_heartbeat = self.client.journal.now + RETRY_BACKOFF
+        self.next_heartbeat = self.client.journal.now + self.client.config.retry_backoff
         self.calls.find()
         self._arm_retry()
 
@@ -366,7 +365,7 @@ class MembershipManager(AbstractMembership):
             if error in COORDINATOR_ERRORS:
                 self.calls.coordinator_failed(error)
                 self.calls.find()
-            self.next_heartbeat = self.client.journal.now + RETRY_BACKOFF
+            self.next_heartbeat = self.client.journal.now + self.client.config.retry_backoff
             self._arm_retry()
 
     def poll_ended(self) -> None:

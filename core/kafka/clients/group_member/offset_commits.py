@@ -6,7 +6,6 @@ import enum
 from typing import Any, Final, Protocol
 
 from core.kafka import errors
-from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.group_member.abstract_membership import COMMIT_FAILED, FATAL, REBALANCE_IN_PROGRESS
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, DISCONNECTED, CallingClient
 from core.kafka.clients.group_member.membership import Membership
@@ -143,7 +142,7 @@ class OffsetCommits:
     def _repeat(self, commit: Commit, error: str) -> None:
         """Repeat a synchronous commit after retry.backoff.ms. Asynchronous commits are not repeated."""
         if commit.kind.waits:
-            self.client.timer(RETRY_BACKOFF, "commit-again", commit)
+            self.client.timer(self.client.config.retry_backoff, "commit-again", commit)
         else:
             self._end(commit, error)
 
@@ -195,7 +194,7 @@ class OffsetCommits:
         self.client.send(calls.coordinator, OffsetFetchRequest(correlation, calls.group, tps, True))
 
     def _fetch_failed(self, _: object, __: str) -> None:
-        self.client.timer(RETRY_BACKOFF, "offsets-again")
+        self.client.timer(self.client.config.retry_backoff, "offsets-again")
 
     def _fetch_again(self, _: object) -> None:
         self.fetching = False

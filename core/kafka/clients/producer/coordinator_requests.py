@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from core.kafka.clients.api_versions import ApiVersions
-from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF
+from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.client_config import ClientConfig
 from core.kafka.clients.producer.transactional_requests import FindCoordinator, RequestContext, TxnRequest
 from core.sim.journal import Journal
@@ -95,9 +95,10 @@ class CoordinatorRequests:
         before = [each for each in self.waiting if each.priority <= request.priority]
         self.waiting = (*before, request, *self.waiting[len(before) :])
 
-    def retry(self, request: TxnRequest, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a backoff, given in µs."""
-        request.backoff = backoff
+    def retry(self, request: TxnRequest, backoff: int | None = None) -> None:
+        """Send a request again after a backoff in µs, which is retry.backoff.ms by default."""
+        retry_backoff = self.client.config.retry_backoff
+        request.backoff = retry_backoff if backoff is None else min(backoff, retry_backoff)
         self.enqueue(request)
 
     def look_up_coordinator(self, key: str, group: bool) -> None:

@@ -119,7 +119,7 @@ class Producer(Sender):
         """
         config = self.config
         self.batching = Batching(config.linger, config.batch_size, config.buffer_memory, ratio)
-        self.batching.add_topic(self.topic, release, seed)
+        self.batching.add_topic(self.topic, release, seed, adapts=config.adapts_partitions)
 
     # --- making records --------------------------------------------------------------------------------------------
 
@@ -169,11 +169,14 @@ class Producer(Sender):
                 self._add(TopicPartition(topic, number), count, record_bytes, None)
 
     def _by_partition(self, records: Records, topic: str) -> dict[TopicPartition, list[tuple[str, str | None]]]:
-        """Return the records for each partition, according to the hashes of their keys."""
+        """Return the records for each partition, according to the hashes of their keys. If the producer ignores keys, spread the records
+        equally (partitioner.ignore.keys)."""
         found: dict[TopicPartition, list[tuple[str, str | None]]] = {}
         partitions = len(self.leaders_of(topic))
-        for record in records:
-            found.setdefault(TopicPartition(topic, partition_of(record[0], partitions)), []).append(record)
+        ignores_keys = self.config.ignores_keys
+        for number, record in enumerate(records):
+            partition = number % partitions if ignores_keys else partition_of(record[0], partitions)
+            found.setdefault(TopicPartition(topic, partition), []).append(record)
         return found
 
     def _add(self, tp: TopicPartition, count: int, record_bytes: int, content: Records | None) -> None:
@@ -266,7 +269,7 @@ class Producer(Sender):
                 return
             record = None if call.keyed is None else call.keyed[-1]
             partition = call.partition
-            if partition is None and record is not None:
+            if partition is None and record is not None and not self.config.ignores_keys:
                 partition = partition_of(record[0], len(leaders))
             chosen = self.append(call.topic, partition, record, call.record_bytes, call.called)
             if chosen == NO_PARTITION:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from core.kafka import errors, events
-from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.producer.coordinator_requests import CoordinatorRequests, TransactionalClient
 from core.kafka.clients.producer.producer_sequences import ProducerSequences
 from core.kafka.clients.producer.producer_transaction_state import (
@@ -338,8 +337,8 @@ class TransactionManager:
 
     # --- what follows from answers ---------------------------------------------------------------------------------
 
-    def retry(self, request: TxnRequest, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a backoff, given in µs."""
+    def retry(self, request: TxnRequest, backoff: int | None = None) -> None:
+        """Send a request again after a backoff in µs, which is retry.backoff.ms by default."""
         self.requests.retry(request, backoff)
 
     def look_up_coordinator(self, key: str, group: bool) -> None:

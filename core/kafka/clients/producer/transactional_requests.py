@@ -7,7 +7,6 @@ from abc import ABCMeta, abstractmethod
 from typing import Any, ClassVar, Final, Protocol
 
 from core.kafka import errors
-from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.release import Release
 from core.kafka.transaction.messages import (
@@ -79,8 +78,8 @@ class RequestContext(Protocol):
     def look_up_coordinator(self, key: str, group: bool, /) -> None:
         """Forget a coordinator, and look it up again."""
 
-    def retry(self, request: TxnRequest, /, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a backoff, given in µs."""
+    def retry(self, request: TxnRequest, /, backoff: int | None = None) -> None:
+        """Send a request again after a backoff in µs, which is retry.backoff.ms by default."""
 
     def fail(self, error: str, /) -> None:
         """Put the producer into the fatal error state."""
@@ -237,7 +236,7 @@ class AddPartitions(TxnRequest):
         found = [error for _, error in response.results if error not in (errors.NONE, errors.OPERATION_NOT_ATTEMPTED)]
         if errors.CONCURRENT_TRANSACTIONS in found:
             first = not manager.partitions and manager.release.retries_first_partition_soon
-            manager.retry(self, ADD_PARTITIONS_RETRY_BACKOFF if first else RETRY_BACKOFF)
+            manager.retry(self, ADD_PARTITIONS_RETRY_BACKOFF if first else None)
         elif errors.UNKNOWN_TOPIC_OR_PARTITION in found:
             manager.retry(self)
         elif errors.TOPIC_AUTHORIZATION_FAILED in found:

@@ -10,7 +10,6 @@ from typing import Final
 
 from core.kafka import events
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
-from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.consumer.group_consumer import PolledRecords
 from core.kafka.clients.processes.consuming_process import ConsumingProcess
 from core.kafka.clients.services.held_queue import HeldQueue
@@ -177,7 +176,7 @@ class HoldingProcess(ConsumingProcess):
         self.given_up.pop(batch.id, None)
         records = self.sending.pop(batch.id, None)
         if records is not None:
-            self.backs_off_until = self.journal.now + RETRY_BACKOFF
+            self.backs_off_until = self.journal.now + self.config.retry_backoff
             self.queue.push(records, again=True)
 
     def _reached(self, step: ServiceStep) -> None:

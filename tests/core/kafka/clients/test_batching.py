@@ -9,7 +9,8 @@ import pytest
 from core.kafka.clients.accumulator.batching import Batching, record_size_in
 from core.kafka.clients.accumulator.buffered_batch import BufferedBatch
 from core.kafka.clients.accumulator.partitioners import BuiltInPartitioner, RoundRobinPartitioner, StickyPartitioner
-from core.kafka.clients.client_config import PRODUCER, client_config
+from core.kafka.clients.client_config import client_config
+from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.events import EventTuple
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.wire.record_format import RecordShape, batch_size
@@ -91,7 +92,7 @@ def test_a_sticky_partitioner_changes_with_each_new_batch() -> None:
 
 def test_the_built_in_partitioner_changes_after_a_full_batch_or_two_batch_sizes() -> None:
     """KIP-794: not before batch.size bytes; then as soon as the batch is full or sent; at the latest after twice that size."""
-    partitioner = BuiltInPartitioner(RandomStream("built-in"), 1_000)
+    partitioner = BuiltInPartitioner(RandomStream("built-in"), 1_000, adapts=True)
     for full, switch_at in ((True, 1_000), (False, 2_000)):
         before, produced = partitioner.partition(LEADERS, [1, 1, 1]), 0
         while True:
@@ -106,7 +107,7 @@ def test_the_built_in_partitioner_changes_after_a_full_batch_or_two_batch_sizes(
 
 
 def test_the_built_in_partitioner_prefers_short_queues() -> None:
-    partitioner, chosen = BuiltInPartitioner(RandomStream("built-in"), 1), Counter[int]()
+    partitioner, chosen = BuiltInPartitioner(RandomStream("built-in"), 1, adapts=True), Counter[int]()
     for _ in range(800):
         chosen[partitioner.partition(LEADERS, [0, 3, 1])] += 1
         partitioner.appended(1, full=True)

@@ -7,7 +7,8 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.clients.client_config import PRODUCER, client_config
+from core.kafka.clients.client_config import client_config
+from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.messages import MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse
 from core.kafka.release import RELEASES

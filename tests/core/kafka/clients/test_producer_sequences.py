@@ -6,7 +6,8 @@ import attrs
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.clients.client_config import PRODUCER, client_config
+from core.kafka.clients.client_config import client_config
+from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.clients.producer.producer_sequences import MAX_EPOCH
 from core.kafka.ids import TopicPartition
 from core.kafka.log.producer_state_entry import increment_sequence
