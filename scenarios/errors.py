@@ -20,6 +20,10 @@ maximum number of known words that are listed.
 """
 
 
+_MOST_LINES: Final = 5
+"""The maximum number of lines that are listed for a mistake that occurs several times."""
+
+
 class Place(NamedTuple):
     """A place in a file. Lines and columns are numbered from 1."""
 
@@ -79,13 +83,34 @@ class ScriptMistakes(ScriptError):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The first `MAX_SHOWN` mistakes, one per line, and the number of further mistakes."""
-        shown = [str(wrong) for wrong in self.mistakes[:MAX_SHOWN]]
-        more = len(self.mistakes) - len(shown)
+        """The first `MAX_SHOWN` mistakes, one per line, and the number of further mistakes. A mistake that occurs several times has one
+        line."""
+        every = self.all_lines()
+        shown = list(every[:MAX_SHOWN])
+        more = len(every) - len(shown)
+        if self.unread and not more:
+            shown.append(f"{self.place.source}: the rest of the file was not read, because it has too many errors")
         if more:
             at_least = "at least " if self.unread else ""
             shown.append(f"{self.place.source}: and {at_least}{more:,} more error{'s' if more > 1 else ''}")
         return tuple(shown)
+
+    def all_lines(self) -> tuple[str, ...]:
+        """Return a line for each mistake. A mistake that occurs at several places, such as a mistyped name, has one line with its first
+        place."""
+        places: dict[tuple[str, str], list[ScriptError]] = {}
+        for wrong in self.mistakes:
+            places.setdefault((wrong.problem, wrong.remedy), []).append(wrong)
+        return tuple(f"{same[0]}{_also(same[1:])}" for same in places.values())
+
+
+def _also(others: Sequence[ScriptError]) -> str:
+    """Return the lines of further places of a mistake, to append to its message."""
+    if not others:
+        return ""
+    lines = list(dict.fromkeys(other.place.line for other in others))
+    listed = ", ".join(map(str, lines[:_MOST_LINES])) + (f", and {len(lines) - _MOST_LINES:,} more" if len(lines) > _MOST_LINES else "")
+    return f" (also in line{'s' if len(lines) > 1 else ''} {listed})"
 
 
 class LogError(InputError):

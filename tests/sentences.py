@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from core.kafka.clients.client_config import CLIENT_SETTINGS
+from core.kafka.clients.client_settings import CLIENT_SETTINGS
 from core.kafka.events import KINDS, EventTuple
 from core.kafka.settings.registry import SETTINGS
 from core.lab.acts import ACTS

@@ -19,13 +19,14 @@ from core.kafka.clients.processes.process_step import Delivery, ProcessStep
 from core.kafka.clients.producer.keyed_records import keys_of
 from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep
 from core.kafka.ids import TopicPartition
-from core.kafka.settings.registry import SETTINGS, setting_named
+from core.kafka.settings.not_modeled import NOT_MODELED, TOPIC_NOT_MODELED, not_modeled
+from core.kafka.settings.registry import COARSER, SETTINGS, setting_named
 from core.kafka.settings.setting import MAX_LONG
 from core.lab.act_fields import DURATIONS, MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
 from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set, StartDelayService, StartProcess, StartRetryService
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
-from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config
+from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config, unknown_setting
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.values import (
     as_bool,
@@ -168,21 +169,25 @@ def _settings(node: Fields) -> tuple[Act, ...]:
         scope: dict[str, Any] = {"topic": topic, "broker": broker, "force": force}
         scope = {name: value for name, value in scope.items() if value is not None}
         of_topic, of_broker = node.get("topic") is not None, node.get("broker") is not None
+        names = [name for name in node.values if name not in ("topic", "broker", "force")]
+        for name in names:
+            if name in NOT_MODELED or name in TOPIC_NOT_MODELED:
+                node.warn(name, not_modeled(name))
         values = {
             name: node.tried(partial(_setting_of, name=name, of_topic=of_topic, of_broker=of_broker), None)
-            for name in node.values
-            if name not in ("topic", "broker", "force")
+            for name in names
+            if name in SETTINGS or (name not in NOT_MODELED and name not in TOPIC_NOT_MODELED)
         }
-        if not values:
+        if not names:
             raise node.error("the act has no setting", "for example {min.insync.replicas: 2}")
     return tuple(Set(name=name, value=value, **scope) for name, value in values.items() if value is not None)
 
 
 def _setting_of(fields: Fields, name: str, of_topic: bool, of_broker: bool) -> str:
+    if name in COARSER:
+        raise fields.key_error(name, f"{name} cannot be changed", f"set {COARSER[name][0]}")
     if name not in SETTINGS:
-        raise fields.key_error(
-            name, f"unknown setting '{shortened(name)}'", did_you_mean(name, SETTINGS, "see Kafka's documentation for the names")
-        )
+        raise unknown_setting(fields, name)
     return _checked(name, fields.values[name], of_topic, of_broker)
 
 
@@ -226,6 +231,8 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return as_node_name(node)
     if act is Set and name == "name":
         text = as_text(node)
+        if text in NOT_MODELED or text in TOPIC_NOT_MODELED:
+            raise node.error(not_modeled(text))
         if text not in SETTINGS:
             raise node.error(
                 f"unknown setting '{shortened(text)}'", did_you_mean(text, SETTINGS, "see Kafka's documentation for the names")

@@ -11,14 +11,16 @@ from typing import Any, Final
 
 import yaml
 
+from core.kafka.clients.client_settings import CLIENT_NOT_MODELED, CLIENT_SETTINGS, REFUSED, owners
 from core.kafka.features import FEATURES
 from core.kafka.ids import NO_LEADER, broker_address
-from core.kafka.settings.registry import SETTINGS, TOPIC_SETTINGS, setting_named
-from core.kafka.settings.setting import Value
+from core.kafka.settings.not_modeled import NOT_MODELED, TOPIC_NOT_MODELED, not_modeled
+from core.kafka.settings.registry import COARSER, NAMES_OF, SETTINGS, TOPIC_SETTINGS, setting_named
+from core.kafka.settings.setting import MAX_INT, Value
 from core.kafka.settings.settings import render_value
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.spec import MAX_BROKERS, MAX_LOG_DIRS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
-from scenarios.errors import did_you_mean
+from scenarios.errors import ScriptError, did_you_mean
 from scenarios.gc_disabled import gc_disabled
 from scenarios.io.escaping import escape_text
 from scenarios.language.client_config import read_client_config
@@ -50,46 +52,7 @@ MAX_CONTROLLERS: Final = 15
 DEFAULTS: Final = ClusterSpec(brokers=())
 """A cluster with the default values."""
 
-KAFKA_TOPIC_CONFIGS: Final = frozenset(
-    [
-        "cleanup.policy",
-        "compression.gzip.level",
-        "compression.lz4.level",
-        "compression.type",
-        "compression.zstd.level",
-        "delete.retention.ms",
-        "file.delete.delay.ms",
-        "flush.messages",
-        "flush.ms",
-        "follower.replication.throttled.replicas",
-        "index.interval.bytes",
-        "leader.replication.throttled.replicas",
-        "local.retention.bytes",
-        "local.retention.ms",
-        "max.compaction.lag.ms",
-        "max.message.bytes",
-        "message.downconversion.enable",
-        "message.format.version",
-        "message.timestamp.after.max.ms",
-        "message.timestamp.before.max.ms",
-        "message.timestamp.difference.max.ms",
-        "message.timestamp.type",
-        "min.cleanable.dirty.ratio",
-        "min.compaction.lag.ms",
-        "min.insync.replicas",
-        "preallocate",
-        "remote.log.copy.disable",
-        "remote.log.delete.on.disable",
-        "remote.storage.enable",
-        "retention.bytes",
-        "retention.ms",
-        "segment.bytes",
-        "segment.index.bytes",
-        "segment.jitter.ms",
-        "segment.ms",
-        "unclean.leader.election.enable",
-    ]
-)
+KAFKA_TOPIC_CONFIGS: Final = TOPIC_SETTINGS | TOPIC_NOT_MODELED
 """Kafka's topic configs.
 
 The laboratory does not model all of these configs, but keeps all their values so that `describe` can print them.
@@ -216,16 +179,49 @@ def _read_broker(node: Node, dirs: int) -> BrokerSpec:
 def read_settings(node: Node, scope: str) -> tuple[tuple[str, Value], ...]:
     """Read Kafka settings by name, for the whole cluster (scope `cluster`) or for one broker (scope `broker`)."""
     fields = as_fields(node, "write settings by their Kafka names, for example 'min.insync.replicas: 2'")
+    read: dict[str, Value | None] = {}
     with node.document.together():
-        read = [(name, fields.tried(partial(_read_setting, name=name, scope=scope), None)) for name in fields.values]
-    return tuple((name, value) for name, value in read if value is not None)
+        for name in fields.values:
+            if name in COARSER:
+                finest = next(other for other in NAMES_OF[COARSER[name][0]] if other in fields.values)
+                if finest == name:
+                    read[COARSER[name][0]] = fields.tried(partial(_read_coarser, name=name, scope=scope), None)
+            elif name in NOT_MODELED and name not in SETTINGS:
+                fields.warn(name, not_modeled(name))
+            else:
+                read[name] = fields.tried(partial(_read_setting, name=name, scope=scope), None)
+    return tuple((name, value) for name, value in read.items() if value is not None)
+
+
+def _read_coarser(fields: Fields, name: str, scope: str) -> Value:
+    """Read a setting in hours or minutes as the setting in milliseconds that it stands for."""
+    fine, factor = COARSER[name]
+    misplaced, _, remedy = setting_named(fine).scope_error(broker=scope == "broker", topic=scope == "topic").partition("; ")
+    if misplaced:
+        raise fields.key_error(name, misplaced, remedy)
+    value = as_int(fields.values[name], -1, MAX_INT)
+    try:
+        return setting_named(fine).parse(value * factor if value > 0 else value)
+    except ValueError as wrong:
+        raise fields.values[name].error(shortened(str(wrong), 160)) from None
+
+
+def unknown_setting(fields: Fields, name: str) -> ScriptError:
+    """Return the error for a name of a setting that Kafka does not have, or that is not a setting of brokers or topics."""
+    if name in CLIENT_SETTINGS or name in CLIENT_NOT_MODELED or name in REFUSED:
+        owner = owners(name) if name in CLIENT_SETTINGS else "clients"
+        return fields.key_error(name, f"{name} is a setting of {owner}", "write it in the 'config' of an act, or under 'cluster.clients'")
+    if name in TOPIC_NOT_MODELED:
+        return fields.key_error(name, f"{name} is a setting of topics", "write it in the 'config' of a topic")
+    known = [*SETTINGS, *COARSER, *NOT_MODELED]
+    return fields.key_error(
+        name, f"unknown setting '{shortened(name)}'", did_you_mean(name, known, "see Kafka's documentation for the names")
+    )
 
 
 def _read_setting(fields: Fields, name: str, scope: str) -> Value:
     if name not in SETTINGS:
-        raise fields.key_error(
-            name, f"unknown setting '{shortened(name)}'", did_you_mean(name, SETTINGS, "see Kafka's documentation for the names")
-        )
+        raise unknown_setting(fields, name)
     setting = setting_named(name)
     misplaced, _, remedy = setting.scope_error(broker=scope == "broker", topic=scope == "topic").partition("; ")
     if misplaced:
@@ -312,7 +308,9 @@ def _read_config(fields: Fields, name: str, lenient: bool) -> str:
         raise value.error(f"expected a single value, not {value.what()}", "write a single value for the setting")
     if name in TOPIC_SETTINGS:
         return render_value(_read_setting(fields, name, "topic"))
-    if name in SETTINGS and name not in KAFKA_TOPIC_CONFIGS:
+    if name in TOPIC_NOT_MODELED:
+        fields.warn(name, not_modeled(name))
+    elif name in SETTINGS or name in NOT_MODELED or name in COARSER:
         raise fields.key_error(name, f"{name} is not a topic setting", "set it under 'cluster.settings'")
     if name not in KAFKA_TOPIC_CONFIGS and not lenient:
         remedy = did_you_mean(name, sorted(KAFKA_TOPIC_CONFIGS), "see Kafka's documentation for the names")

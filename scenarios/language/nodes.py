@@ -45,10 +45,17 @@ D = TypeVar("D")
 
 @attrs.define(eq=False)
 class Document:
-    """The name of the file that is being read, and the mistakes found so far."""
+    """The name of the file that is being read, and the mistakes and warnings found so far.
+
+    Attributes:
+        source: the name of the file.
+        mistakes: the mistakes.
+        warnings: the settings that have no effect, each with its place. They do not keep the script from running.
+    """
 
     source: str
     mistakes: list[ScriptError] = attrs.Factory(list)
+    warnings: list[ScriptError] = attrs.Factory(list)
 
     def add(self, wrong: ScriptError) -> None:
         """Record a mistake, so that the reader can continue.
@@ -82,6 +89,11 @@ class Document:
         if found:
             # These mistakes are already recorded. `add` ignores `ScriptMistakes`, so an outer context does not record them twice.
             raise ScriptMistakes(found)
+
+
+def warnings_in(document: Document) -> tuple[str, ...]:
+    """Return a line for each warning, in the order of the file. A warning that occurs several times has one line."""
+    return ScriptMistakes(document.warnings).all_lines() if document.warnings else ()
 
 
 class TooManyMistakes(ScriptMistakes):
@@ -221,6 +233,10 @@ class Fields(Node):
     def key_error(self, key: str, problem: str, remedy: str = "") -> ScriptError:
         """Return an error that points to a key."""
         return ScriptError(self.keys[key], self.field or "script", problem, remedy)
+
+    def warn(self, key: str, problem: str) -> None:
+        """Record a warning that points to a key."""
+        self.document.warnings.append(self.key_error(key, problem))
 
     def key_node(self, key: str) -> Text:
         """Return a node that contains the text and the place of a key."""

@@ -31,7 +31,7 @@ from core.kafka.clients.services.service_config import instance_names
 from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
-from core.lab.act_settings import KINDS, is_transactional, settings_of
+from core.lab.act_settings import KINDS, is_transactional, settings_of, with_settings
 from core.lab.acts import (
     ACTS,
     Act,
@@ -79,7 +79,7 @@ from scenarios.language.expectations import (
     read_release,
     read_under,
 )
-from scenarios.language.nodes import Fields, Items, Node, parse, read_file, shortened
+from scenarios.language.nodes import Fields, Items, Node, parse, read_file, shortened, warnings_in
 from scenarios.language.values import as_duration, as_fields, as_int, as_items, as_text, each
 from scenarios.releases import release_named
 
@@ -128,7 +128,8 @@ class Scenario:
     """A loaded script.
 
     `cluster_place` is the position of the `cluster` field in the file. Errors that are found only when the scenario runs point to this
-    position. `without` contains the guards that are switched off in every run. Each name in `releases` also lists these guards.
+    position. `without` contains the guards that are switched off in every run. Each name in `releases` also lists these guards. `warnings`
+    contains a line for each setting of the script that has no effect.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Scenario:
     steps: tuple[Step, ...] = ()
     expects: tuple[Expectation, ...] = ()
     without: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -204,6 +206,7 @@ def read_root(root: Fields, source: str) -> Scenario:
             steps=steps,
             expects=root.read("expect", lambda node: read_expectations(node, names), ()),
             without=without,
+            warnings=warnings_in(root.document),
         )
 
 
@@ -273,6 +276,15 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
     return tuple(step for step in steps if step is not None), names
 
 
+def _group_of(act: JoinGroup | StartProcess, spec: ClusterSpec) -> str:
+    """Return the group that an act names in a field or in its settings; empty if it names none."""
+    try:
+        group = getattr(with_settings(act, spec.clients, CURRENT), "group", None)
+    except ActRefused:  # `check_together` reports it
+        return ""
+    return str(group or "")
+
+
 def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
     """Return the topics, brokers, and clients that a script declares."""
     topics = {topic.name: topic.partitions for topic in spec.topics}
@@ -289,11 +301,11 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
             clients.add(act.consumer)
         elif isinstance(act, JoinGroup):
             clients.add(act.consumer)
-            groups.add(act.group)
+            groups.add(_group_of(act, spec))
             topics[GROUP_METADATA_TOPIC] = -1
         elif isinstance(act, StartProcess):
             clients.add(act.process)
-            groups.add(act.process if act.group is None else act.group)
+            groups.add(_group_of(act, spec) or act.process)
             topics[GROUP_METADATA_TOPIC] = topics[TRANSACTION_STATE_TOPIC] = -1
         elif isinstance(act, StartDelayService):
             clients |= {
@@ -367,6 +379,7 @@ class _StepReader:
                 continue
             try:
                 given = settings_of(act)
+                with_settings(act, self.spec.clients, release_named(releases[-1]))
             except ActRefused as refused:
                 raise value.error(str(refused)) from None
             refusals = []

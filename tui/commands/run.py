@@ -89,6 +89,7 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
         from scenarios.io.termination_signals import raise_on_signals
         from scenarios.language.script import Scenario, releases_of
         from scenarios.running import results
+    from scenarios.running.inert_settings import warnings
 
     wanted = [release for text in arguments.release or () if (release := release_of(text)) is not None]
     seed = seed_of(arguments.seed)
@@ -108,6 +109,8 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
                 f"{scenario.source}: nothing to run: the script has neither steps nor expectations; 'isrlab play' plays its cluster"
             )
     runs = [(scenario, under) for scenario in scenarios for under in releases_of(scenario, wanted)]
+    for scenario in scenarios:
+        print_messages(*(f"warning: {line}" for line in warnings(scenario, releases_of(scenario, wanted))))
     logs = _log_paths(arguments.log, runs)
     _check_files(arguments, scenarios, runs, logs, seed)
     # If stdout contains data for another program, the results go to stderr.

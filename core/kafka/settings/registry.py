@@ -10,6 +10,7 @@ import attrs
 
 from core.kafka.settings.coordinator_settings import COORDINATOR_SETTINGS
 from core.kafka.settings.log_settings import LOG_SETTINGS
+from core.kafka.settings.not_modeled import NOT_MODELED, TOPIC_NOT_MODELED, not_modeled
 from core.kafka.settings.replication_settings import REPLICATION_SETTINGS
 from core.kafka.settings.setting import Setting
 
@@ -34,6 +35,23 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 }
 """All known settings, by Kafka's names."""
 
+_HOUR: Final = 3_600_000
+
+COARSER: Final[Mapping[str, tuple[str, int]]] = {
+    "log.retention.minutes": ("log.retention.ms", 60_000),
+    "log.retention.hours": ("log.retention.ms", _HOUR),
+    "log.roll.hours": ("log.roll.ms", _HOUR),
+}
+"""Settings in hours or minutes, each with the setting in milliseconds that it stands for, and the factor between them."""
+
+NAMES_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "log.retention.ms": ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    "log.roll.ms": ("log.roll.ms", "log.roll.hours"),
+}
+"""For each setting in milliseconds, the names under which it can be given. A name takes precedence over the names that follow it
+(`KafkaConfig#getLogRetentionTimeMillis`, `#getLogRollTimeMillis`).
+"""
+
 TOPIC_SETTINGS: Final = frozenset(setting.name for setting in SETTINGS.values() if setting.scope == "topic")
 """The names of settings that a topic can override."""
 
@@ -46,6 +64,10 @@ def setting_named(name: str) -> Setting:
     """
     found = SETTINGS.get(name)
     if found is None:
+        if name in NOT_MODELED or name in TOPIC_NOT_MODELED:
+            raise ValueError(not_modeled(name))
+        if name in COARSER:
+            raise ValueError(f"{name} cannot be changed; set {COARSER[name][0]}")
         near = difflib.get_close_matches(name, SETTINGS, n=1, cutoff=0.5)
         raise ValueError(f"unknown setting '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
     return found

@@ -76,7 +76,7 @@ def test_all_mistakes_of_a_script_are_reported_in_order(tmp_path: Path, capsys: 
     assert len(lines) == MAX_SHOWN + 1
     for line, expected in zip(lines, EXPECTED, strict=False):
         assert line.startswith(f"isrlab: {path}:{expected}"), line
-    assert lines[-1] == f"isrlab: {path}: and 9 more errors"
+    assert lines[-1] == f"isrlab: {path}: and 8 more errors"
     with pytest.raises(ScriptMistakes) as caught:
         read_script(SCRIPT, "w")
     assert [str(wrong).split("; ")[0] for wrong in caught.value.mistakes[MAX_SHOWN:]] == [
@@ -130,7 +130,33 @@ def test_a_script_of_nothing_but_mistakes_is_not_read_to_its_end() -> None:
         read_script("cluster: {brokers: 3}\ntimeline:\n" + "  - kil: 1\n" * 50_000, "w")
     assert time.process_time() - started < 8
     assert len(caught.value.mistakes) == MAX_MISTAKES
+    assert caught.value.lines == (
+        "w:3:5: timeline[1]: unknown word 'kil'; did you mean 'kill'? (also in lines 4, 5, 6, 7, 8, and 994 more)",
+        "w: the rest of the file was not read, because it has too many errors",
+    )
+
+
+def test_many_different_mistakes_are_counted() -> None:
+    with pytest.raises(ScriptMistakes) as caught:
+        read_script("cluster: {brokers: 3}\ntimeline:\n" + "".join(f"  - kil{number}: 1\n" for number in range(50_000)), "w")
     assert caught.value.lines[-1] == f"w: and at least {MAX_MISTAKES - MAX_SHOWN} more errors"
+
+
+def test_one_mistyped_name_is_told_once() -> None:
+    steps = "  - produce: {topic: oders, records: 1}\n" * 56
+    with pytest.raises(ScriptMistakes) as caught:
+        read_script("cluster: {brokers: 3, topics: {orders: {partitions: 1}}}\ntimeline:\n" + steps, "w")
+    (line,) = caught.value.lines
+    assert line.endswith("unknown topic 'oders'; did you mean 'orders'? (also in lines 4, 5, 6, 7, 8, and 50 more)")
+
+
+def test_one_contradiction_between_settings_of_all_clients_is_told_once() -> None:
+    steps = "".join(f"  - produce: {{topic: orders, records: 1, producer: p{number}, acks: all}}\n" for number in range(56))
+    clients = "clients: {enable.idempotence: true, retries: 0}"
+    with pytest.raises(ScriptMistakes) as caught:
+        read_script("cluster: {brokers: 3, topics: {orders: {partitions: 1}}, " + clients + "}\ntimeline:\n" + steps, "w")
+    (line,) = caught.value.lines
+    assert "Must set retries to non-zero" in line
 
 
 def test_a_logs_header_reports_its_cluster_the_same_way() -> None:
@@ -155,7 +181,7 @@ timeline:
   - clock: {node: 1, drift: -100%}
   - clock: {node: 1, drift: 50.0001%}
   - slow-disk: {broker: 1, delay: 11s}
-  - produce: {topic: orders, records: 1, config: {retries: x, compression.type: lz4}}
+  - produce: {topic: orders, records: 1, config: {retries: x, compression.tipe: lz4}}
   - load: {topic: orders, rate: 1, config: {delivery.timeout.ms: 1}}
   - load: {topic: orders, rate: 1, idempotence: true, config: {retries: 0}}
   - load: {topic: orders, rate: 1, idempotence: true, acks: 1}
@@ -173,11 +199,11 @@ CONSTANTS_EXPECTED = """\
 10:29: timeline[8].clock.drift: '50.0001%' is out of range; write -50% to 50%
 11:35: timeline[9].slow-disk.delay: '11s' is out of range; write 0us to 10s
 12:60: timeline[10].produce.config.retries: retries takes a whole number, not 'x'
-12:63: timeline[10].produce.config: unknown producer setting 'compression.type'
+12:63: timeline[10].produce.config: unknown producer setting 'compression.tipe'
 13:44: timeline[11].load.config: delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms
 14:63: timeline[12].load.config: Must set retries to non-zero when using the idempotent producer.
 15:61: timeline[13].load.acks: Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.
-16:39: timeline[14].consume.config: unknown consumer setting 'retries'
+16:39: timeline[14].consume.config: retries is a setting of producers, not of consumers
 """
 
 
