@@ -113,9 +113,19 @@ class ProducerSequences:
         if self.producer_id == NONE:
             return False
         if batch.sequence == NONE:
-            return batch.tp not in self.unresolved
+            return batch.tp not in self.unresolved and not self._has_stale_batches(batch.tp)
         in_flight = self.of(batch.tp).in_flight
         return not in_flight or in_flight[0] is batch
+
+    def _has_stale_batches(self, partition: TopicPartition) -> bool:
+        """Return whether batches for a partition are in flight with another producer ID or epoch, which a new batch must not overtake
+        (`TransactionManager#hasStaleProducerIdAndEpoch`)."""
+        entry = self.partitions.get(partition)
+        return (
+            entry is not None
+            and bool(entry.in_flight)
+            and (entry.producer_id, entry.producer_epoch) != (self.producer_id, self.producer_epoch)
+        )
 
     def assign(self, batch: ProducerBatch) -> None:
         """Assign the next sequence numbers of a batch's partition to the batch (`RecordAccumulator#drainBatchesForOneNode`)."""

@@ -148,20 +148,6 @@ def test_a_gap_that_no_batch_fills_needs_another_epoch() -> None:
     assert (request.producer_epoch, request.first_sequence) == (2, 0)
 
 
-def test_other_partitions_keep_the_old_epoch_while_batches_are_in_flight() -> None:
-    """1.9: the epoch bump of an idempotent producer."""
-    bench = SenderBench()
-    (first,) = bench.batches(0)
-    (other,) = bench.batches(1)
-    bench.refused(first, errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
-    (more,) = bench.batches(1)
-    assert (more.producer_epoch, more.first_sequence) == (1, 1)
-    bench.acked(other)
-    bench.acked(more)
-    (more,) = [request for request in bench.batches(1) if request.tp.partition == 1]
-    assert (more.producer_epoch, more.first_sequence) == (2, 0)
-
-
 @pytest.mark.parametrize("release", ["0.11", "1.1", "2.4"])
 def test_t9_before_2_5_the_producer_gets_another_id(release: str) -> None:
     """T9: the producer gives up a sequence number and takes another producer ID."""
@@ -206,6 +192,20 @@ def test_a_duplicate_counts_as_acknowledged() -> None:
     (request,) = bench.batches(0)
     bench.refused(request, errors.DUPLICATE_SEQUENCE_NUMBER)
     assert (bench.producer.acked, bench.producer.failed, bench.of(0).last_acked) == (1, 0, 0)
+
+
+def test_no_new_batch_is_sent_while_batches_of_the_former_epoch_are_in_flight() -> None:
+    """`RecordAccumulator#shouldStopDrainBatchesForPartition`, `TransactionManager#hasStaleProducerIdAndEpoch`: a batch of the new epoch with
+    sequence 0 could overtake them."""
+    bench = SenderBench()
+    (failing,) = bench.batches(0)
+    (former,) = bench.batches(1)
+    bench.refused(failing, errors.UNKNOWN_PRODUCER_ID, 500)
+    assert bench.sequences.producer_epoch == 2
+    assert (former.producer_epoch, bench.batches(1)) == (1, [])
+    bench.acked(former, base=7)
+    (later,) = (request for request in bench.sent(ProduceRequest) if request.tp.partition == 1)
+    assert (later.producer_epoch, later.first_sequence) == (2, 0)
 
 
 def test_txp_17_sequence_numbers_of_a_refused_batch_are_used_again() -> None:
