@@ -206,7 +206,7 @@ class MetadataResponse(NamedTuple):
     """The response to a metadata request: (leader, leader epoch) for each partition; empty for an unknown topic.
 
     `error` is UNKNOWN_TOPIC_OR_PARTITION if the broker knows that the topic was deleted. `others` has (topic, leaders, error) for each
-    topic in the request's `others`.
+    topic in the request's `others`. `brokers` are the brokers that the broker considers alive.
     """
 
     correlation: int
@@ -214,6 +214,7 @@ class MetadataResponse(NamedTuple):
     leaders: tuple[tuple[int, int], ...]
     error: str = "NONE"
     others: tuple[tuple[str, tuple[tuple[int, int], ...], str], ...] = ()
+    brokers: tuple[int, ...] = ()
 
 
 class ProduceRequest(NamedTuple):

@@ -60,6 +60,10 @@ class MetadataCache(metaclass=ABCMeta):
     def has_alive_broker(self, broker: int) -> bool:
         """Return whether a broker is alive (`#hasAliveBroker`)."""
 
+    def alive_brokers(self) -> tuple[int, ...]:
+        """Return the brokers that are alive (`#getAliveBrokers`)."""
+        return tuple([broker for broker in self.racks if self.has_alive_broker(broker)])
+
     @abstractmethod
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
         """Return whether a broker with this epoch can join an ISR (`Partition#isReplicaIsrEligible`)."""

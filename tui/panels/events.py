@@ -182,6 +182,7 @@ _GLYPHS: Final = {
     "consumed": ("→", "muted"),
     "read-replica": ("→", "text"),
     "consumer-reset": ("◄", "warn"),
+    "client-rebootstrapped": ("↺", "warn"),
     "consumer-truncated": ("◄", "warn"),
     "records-lost": ("✖", "alarm"),
     "producer-id-given": ("▪", "muted"),

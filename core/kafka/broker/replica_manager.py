@@ -469,9 +469,14 @@ class ReplicaManager:
             waiting.complete()
 
     def _metadata(self, request: MetadataRequest, sender: str) -> None:
-        """Serve a metadata request: return the leaders of topics according to this broker's metadata."""
+        """Serve a metadata request: return the leaders of topics, and the live brokers, according to this broker's metadata."""
         others = tuple((topic, *self._topic_metadata(topic)) for topic in request.others)
-        self.broker.reply(sender, MetadataResponse(request.correlation, request.topic, *self._topic_metadata(request.topic), others))
+        self.broker.reply(
+            sender,
+            MetadataResponse(
+                request.correlation, request.topic, *self._topic_metadata(request.topic), others, self.broker.metadata_cache.alive_brokers()
+            ),
+        )
 
     def _topic_metadata(self, topic: str) -> tuple[tuple[tuple[int, int], ...], str]:
         cache = self.broker.metadata_cache

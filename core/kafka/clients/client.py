@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from typing import Final
 
-from core.kafka import errors
+from core.kafka import errors, events
 from core.kafka.clients.api_versions import ApiVersions
 from core.kafka.clients.client_config import DEFAULT
 from core.kafka.durability_observer import DurabilityObserver
@@ -35,7 +35,9 @@ class Client(Node, metaclass=ABCMeta):
     Attributes:
         name: the client's name, which is also its address.
         topic: the main topic.
-        brokers: the addresses of the bootstrap servers, in the order in which the client asks them.
+        brokers: the addresses of all brokers, which are the bootstrap servers unless the configuration names others.
+        nodes: the addresses of the brokers that the client knows: the bootstrap servers until the first metadata arrives, and then the
+            brokers that were alive according to the last metadata.
         account: the durability account.
         leaders: (leader, leader epoch) by partition, from the last metadata.
         other_leaders: (leader, leader epoch) by partition, for each other topic that the client writes to.
@@ -47,8 +49,8 @@ class Client(Node, metaclass=ABCMeta):
     """
 
     __slots__ = (
-        "_connected", "_correlation", "_lacked_topic_at", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_refreshed_at", "_wait_armed",
-        "account", "api_versions", "brokers", "by_hand", "clock", "config", "leaders", "name", "other_leaders", "topic", "topic_deleted",
+        "_attempts_since", "_connected", "_correlation", "_lacked_topic_at", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_refreshed_at", "_wait_armed",
+        "account", "api_versions", "brokers", "by_hand", "clock", "config", "leaders", "name", "nodes", "other_leaders", "topic", "topic_deleted",
     )  # fmt: skip
 
     name: Final[str]
@@ -64,6 +66,8 @@ class Client(Node, metaclass=ABCMeta):
         self.name = name
         self.topic = topic
         self.brokers = tuple(broker_address(broker) for broker in brokers)
+        self.nodes: tuple[str, ...] = ()
+        self._attempts_since = NEVER
         self.account = account
         self.leaders: list[tuple[int, int]] = []
         self.other_leaders = {}
@@ -141,18 +145,48 @@ class Client(Node, metaclass=ABCMeta):
         """Request metadata from a broker, unless such a request is already in flight."""
         if self._metadata_node:
             return
+        self._rebootstrap_if_needed()
         self._metadata_node = broker = self.least_loaded_node()
         self._metadata_correlation = self.next_correlation()
         self.send(broker, MetadataRequest(self._metadata_correlation, self.topic, tuple(self.other_leaders)))
         self.timer(self.config.request_timeout, "metadata-timeout", self._metadata_correlation)
 
+    def known_nodes(self) -> tuple[str, ...]:
+        """Return the addresses of the brokers that the client knows."""
+        return self.nodes or self.config.bootstrap or self.brokers
+
     def least_loaded_node(self) -> str:
-        """Return the next bootstrap server that the client can try to connect to (`NetworkClient#leastLoadedNode`)."""
-        now = self.journal.now
-        candidates = [self.brokers[(self._next_broker + i) % len(self.brokers)] for i in range(len(self.brokers))]
+        """Return the next known broker that the client can try to connect to (`NetworkClient#leastLoadedNode`)."""
+        now, nodes = self.journal.now, self.known_nodes()
+        candidates = [nodes[(self._next_broker + i) % len(nodes)] for i in range(len(nodes))]
         broker = next((b for b in candidates if self.reconnect_time(b) <= now), candidates[0])
-        self._next_broker = (self.brokers.index(broker) + 1) % len(self.brokers)
+        self._next_broker = (nodes.index(broker) + 1) % len(nodes)
         return broker
+
+    def _rebootstrap_if_needed(self) -> None:
+        """Go back to the bootstrap servers if no known broker can be asked (KIP-899), or if the client has tried in vain for
+        metadata.recovery.rebootstrap.trigger.ms (KIP-1102).
+
+        Without `metadata.recovery.strategy=rebootstrap`, a client knows only the brokers of its last metadata. If they are gone, it finds
+        no broker. Kafka: `NetworkClient.DefaultMetadataUpdater#maybeUpdate`.
+        """
+        now, config = self.journal.now, self.config
+        since = self._attempts_since
+        if since == NEVER:
+            self._attempts_since = now
+        if not config.rebootstraps or not self.nodes:
+            return
+        available = any(self.is_connected(node) or self.reconnect_time(node) <= now for node in self.nodes)
+        if not available or (since != NEVER and config.rebootstrap_trigger >= 0 and now > since + config.rebootstrap_trigger):
+            known, self.nodes = self.nodes, ()
+            if set(known) != set(self.known_nodes()):
+                reason = (
+                    "it got no metadata for metadata.recovery.rebootstrap.trigger.ms"
+                    if available
+                    else "no broker that it knows is available"
+                )
+                self.journal.emit(events.ClientRebootstrapped.kind, self.name, ", ".join(known), reason)
+            self._attempts_since = now
 
     def abandon_connection(self, node: str) -> None:
         """Close the connection to a broker that did not respond in time, and handle the loss of the connection."""
@@ -207,6 +241,9 @@ class Client(Node, metaclass=ABCMeta):
             return
         self._metadata_node = ""
         self._refreshed_at = self.journal.now
+        if response.brokers:
+            self.nodes = tuple([broker_address(broker) for broker in response.brokers])
+            self._attempts_since = NEVER
         self.topic_deleted = response.error != errors.NONE
         changed = _merge(self.leaders, response.leaders, deleted=self.topic_deleted)
         others = [

@@ -27,6 +27,19 @@ Before 2.1, a batch fails when it has no retries left or has waited for request.
 """
 
 
+def bootstrap_servers(text: str) -> tuple[str, ...]:
+    """Return the addresses in the value of bootstrap.servers, such as `b1, b2:9092`. Ports have no meaning.
+
+    Raises:
+        ValueError: an address is not the address of a broker.
+    """
+    found = [each.strip().partition(":")[0] for each in text.split(",") if each.strip()]
+    for address in found:
+        if address[:1] != "b" or not address[1:].isdecimal():
+            raise ValueError(f"bootstrap.servers takes addresses of brokers, such as b1 or b1:9092, not '{address[:40]}'")
+    return tuple(found)
+
+
 ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
 """The acknowledgments that a leader waits for, by the value of acks."""
 
@@ -78,6 +91,9 @@ class ClientConfig(ReprMixin):
         max_partition_fetch_bytes: max.partition.fetch.bytes of a consumer.
         adapts_partitions: partitioner.adaptive.partitioning.enable of a producer.
         ignores_keys: partitioner.ignore.keys of a producer.
+        bootstrap: the addresses of bootstrap.servers; empty for all brokers.
+        rebootstraps: whether metadata.recovery.strategy is rebootstrap.
+        rebootstrap_trigger: metadata.recovery.rebootstrap.trigger.ms; -1 in releases that have no such setting.
     """
 
     request_timeout: int
@@ -108,6 +124,9 @@ class ClientConfig(ReprMixin):
     max_partition_fetch_bytes: int = 1_048_576
     adapts_partitions: bool = True
     ignores_keys: bool = False
+    bootstrap: tuple[str, ...] = ()
+    rebootstraps: bool = True
+    rebootstrap_trigger: int = 300_000 * US_PER_MS
 
     @property
     def idempotent(self) -> bool:
@@ -235,6 +254,11 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
         max_partition_fetch_bytes=value_of("max.partition.fetch.bytes"),
         adapts_partitions=word_of("partitioner.adaptive.partitioning.enable") == "true",
         ignores_keys=word_of("partitioner.ignore.keys") == "true",
+        bootstrap=bootstrap_servers(word_of("bootstrap.servers")),
+        rebootstraps=word_of("metadata.recovery.strategy") == "rebootstrap",
+        rebootstrap_trigger=value_of("metadata.recovery.rebootstrap.trigger.ms") * US_PER_MS
+        if CLIENT_SETTINGS["metadata.recovery.rebootstrap.trigger.ms"].is_in(release)
+        else -1,
     )
 
 

@@ -153,6 +153,20 @@ _ALL: Final = (
     ClientSetting("auto.commit.interval.ms", 5_000, (CONSUMER,), "The interval at which a consumer commits offsets automatically.", least=1, since="0.9"),
     ClientSetting("default.api.timeout.ms", 60_000, (CONSUMER,), "The time after which a synchronous commit fails.", least=1, since="2.0"),
     ClientSetting(
+        "bootstrap.servers", "", _BOTH, "The brokers that a client knows at its start, such as `b1, b2`; by default, all brokers.",
+        words=ANY_TEXT,
+    ),
+    ClientSetting(
+        "metadata.recovery.strategy", "rebootstrap", _BOTH,
+        "What a client does if no broker of its last metadata can be asked: `rebootstrap` asks the bootstrap servers again; with `none`, the "
+        "client finds no broker (KIP-899).",
+        older_defaults=((PRODUCER, "3.9", "none"), (CONSUMER, "3.9", "none")), since="3.9", words=("none", "rebootstrap"),
+    ),
+    ClientSetting(
+        "metadata.recovery.rebootstrap.trigger.ms", 300_000, _BOTH,
+        "The time after which a client that gets no metadata asks the bootstrap servers again (KIP-1102).", since="4.0",
+    ),
+    ClientSetting(
         "retry.backoff.ms", 100, _BOTH,
         "The time that a client waits after a failed request. Since 3.7, a producer waits twice as long after each further failure of a batch.",
     ),

@@ -29,6 +29,7 @@ from core.kafka.events.brokers import (
 )
 from core.kafka.events.clients import (
     BatchCompleted,
+    ClientRebootstrapped,
     Consumed,
     ConsumerReset,
     ConsumerTruncated,
@@ -215,7 +216,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed, FetcherDisconnected, FetcherLags,
     IsrShrinkProposed, IsrShrinkByCount, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked, ProduceFailed,
     ProduceWaiting, ProduceGivenUp, BatchCompleted, ProducerBlocked, SendTimedOut, Consumed,
-    ReadReplica, ConsumerReset, ConsumerTruncated, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, LostRecordsSeen, RecordsRecovered,
+    ReadReplica, ConsumerReset, ConsumerTruncated, ClientRebootstrapped, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, LostRecordsSeen, RecordsRecovered,
     RecordsDiverged, RecordsDuplicated, RecordsOutOfOrder, RecordsExposed, RecordsSafe,
     ControllerCandidate, ControllerElected, ControllerResigned, UncommittedDropped, NoMajority, ControllerStopped,
     ControllerStarted, ControllerPaused, ControllerResumed,

@@ -154,6 +154,17 @@ class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdMana
         )
 
 
+class ClientRebootstrapped(Event, kind="client-rebootstrapped", source="Metadata#rebootstrap, KIP-899", level=NOTABLE):
+    """A client asks its bootstrap servers for metadata again, because it gets none from the brokers of its last metadata."""
+
+    client: str
+    known: str
+    reason: str
+
+    def sentence(self) -> str:
+        return f"{self.client} asks its bootstrap servers again, because {self.reason}; its last metadata named {self.known}"
+
+
 class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEntry#findDuplicateBatch", level=NOTABLE):
     """A leader recognized a retry by an idempotent producer. The leader appends nothing, and returns the offsets of the first attempt."""
 

@@ -40,9 +40,12 @@ def config_of(cluster: ClusterNodes, kind: str, config: Settings, *, transaction
     try:
         for name, _ in config:
             client_setting_named(name, "" if any_kind else kind)
-        return client_config(kind, (*cluster.spec.clients, *config), cluster.release, transactional=transactional)
+        found = client_config(kind, (*cluster.spec.clients, *config), cluster.release, transactional=transactional)
     except ValueError as wrong:
         raise ActRefused(str(wrong)) from None
+    for address in found.bootstrap:
+        find.broker(cluster, int(address[1:]))
+    return found
 
 
 def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load, *, transactional: bool = False) -> ClientConfig:

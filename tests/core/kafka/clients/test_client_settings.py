@@ -30,6 +30,7 @@ def cluster(told: list[tuple[Any, ...]], clients: tuple[tuple[str, str], ...] = 
 
 REAL = [
     "acks",
+    "bootstrap.servers",
     "buffer.memory",
     "compression.type",
     "retries",
