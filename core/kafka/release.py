@@ -185,6 +185,9 @@ class Release(ReprMixin):
         idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
         refuses_more_in_flight: a producer that is idempotent by default cannot have more than 5 batches in flight. Before 4.0, a higher value
             of max.in.flight.requests.per.connection makes it a producer without idempotence (KAFKA-13598, 4.0).
+        limited_calls: the calls of a transactional producer that fail if they have no result after max.block.ms: initTransactions
+            (KAFKA-6446, 2.0), commitTransaction and abortTransaction (KAFKA-7763, 2.3), and sendOffsetsToTransaction (KAFKA-10309, 2.7). Other
+            calls wait without a limit.
         retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the previous
             transaction is being completed (KAFKA-5477, 1.0).
         bumps_producer_epoch: a producer that does not know whether a batch was appended continues in a new epoch (KIP-360, 2.5). Before
@@ -430,6 +433,12 @@ class Release(ReprMixin):
     transactions: bool = _since("0.11")
     idempotent_in_flight: int = _by_release(1, ("1.1", 5))
     refuses_more_in_flight: bool = _since("4.0")
+    limited_calls: tuple[str, ...] = _by_release(
+        (),
+        ("2.0", ("initTransactions",)),
+        ("2.4", ("initTransactions", "commitTransaction", "abortTransaction")),
+        ("2.7", ("initTransactions", "commitTransaction", "abortTransaction", "sendOffsetsToTransaction")),
+    )
     retries_first_partition_soon: bool = _since("1.1")
     bumps_producer_epoch: bool = _since("2.7")
     producer_fenced: bool = _since("2.7")

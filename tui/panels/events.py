@@ -198,6 +198,7 @@ _GLYPHS: Final = {
     "coordinator-loaded": ("☆", "text"),
     "coordinator-unloaded": ("◌", "muted"),
     "transaction-begun": ("▷", "text"),
+    "transaction-call-timed-out": ("✕", "bad"),
     "transaction-state": ("◆", "leader"),
     "transaction-ended": ("✓", "good"),
     "transaction-refused": ("✕", "warn"),

@@ -195,6 +195,24 @@ class TransactionEnded(Event, kind="transaction-ended", source="KafkaProducer#co
         return f"{self.producer} learned the outcome of its transaction with transactional ID {self.transactional_id}: {self.marker}"
 
 
+class TransactionCallTimedOut(
+    Event, kind="transaction-call-timed-out", source="TransactionalRequestResult#await, KAFKA-7763", level=NOTABLE
+):
+    """A call of a transactional producer failed with a TimeoutException, because it had no result after max.block.ms. The application can
+    make the same call again."""
+
+    producer: str
+    transactional_id: str
+    call: str
+    waited_us: int
+
+    def sentence(self) -> str:
+        return (
+            f"{self.call}() of {self.producer} failed with a TimeoutException, because it had no result after "
+            f"{format_duration(self.waited_us)}; until it has one, only {self.call}() can be called again"
+        )
+
+
 class ProducerStateChanged(Event, kind="producer-state", source="TransactionManager#transitionTo", level=NOTABLE):
     """A transactional producer got its producer ID and epoch, or entered an error state. `error` is the reason for an error state."""
 

@@ -41,6 +41,9 @@ _S = ProducerTransactionState
 ABORTED: Final = "TransactionAbortedException"
 """The error for a batch that an abort drops before the producer sends the batch."""
 
+OFFSETS: Final = "sendOffsetsToTransaction"
+"""The call that includes the offsets of a group in a transaction."""
+
 FATAL_FROM_LEADERS: Final = frozenset({errors.PRODUCER_FENCED, errors.UNSUPPORTED_VERSION})
 """The errors for a batch after which the producer can no longer be used (`TransactionManager#maybeTransitionToErrorState`)."""
 
@@ -68,6 +71,7 @@ class TransactionManager:
         state: the current state.
         last_error: the error that caused an error state; empty in other states.
         call: the application's call that has no result yet; empty if there is none.
+        awaited: the number of calls for whose results the application has waited.
         sends_offsets: whether the application is waiting until the group coordinator has its offsets.
         started: whether a partition has been added, which means that the coordinator knows about the transaction.
         bump_required: whether the producer must use InitProducerId to get a new epoch after the abort (KIP-360).
@@ -77,7 +81,7 @@ class TransactionManager:
     """
 
     __slots__ = (
-        "bump_required", "call", "client", "last_error", "new_partitions", "partitions", "release", "requests", "sends_offsets",
+        "awaited", "bump_required", "call", "client", "last_error", "new_partitions", "partitions", "release", "requests", "sends_offsets",
         "sequences", "started", "state", "timeout_us", "transactional_id", "version",
     )  # fmt: skip
 
@@ -103,6 +107,7 @@ class TransactionManager:
         self.state = _S.UNINITIALIZED
         self.last_error = ""
         self.call = ""
+        self.awaited = 0
         self.sends_offsets = False
         self.started = False
         self.bump_required = False
@@ -111,7 +116,9 @@ class TransactionManager:
         self.requests = CoordinatorRequests(client, self)
         for kind in RESPONSES:
             client.handlers[kind] = self.handle_response
-        client.timers.update({"transaction-retry": self._back_off_expired, "transaction-timeout": self._timed_out})
+        client.timers.update(
+            {"transaction-retry": self._back_off_expired, "transaction-timeout": self._timed_out, "max-wait": self._call_timed_out}
+        )
 
     @property
     def name(self) -> str:
@@ -162,6 +169,7 @@ class TransactionManager:
             self._transition(_S.INITIALIZING)
             self.requests.enqueue(InitProducerId(-1, -1))
             self.advance()
+        self._await(INIT)
 
     def begin(self) -> None:
         """Begin a transaction, which no broker knows about yet (`#beginTransaction`).
@@ -201,6 +209,7 @@ class TransactionManager:
         else:
             self.requests.enqueue(AddOffsets(commit))
         self.advance()
+        self._await(OFFSETS)
 
     def commit(self) -> None:
         """Commit the transaction when all batches are acknowledged (`#beginCommit`).
@@ -221,6 +230,7 @@ class TransactionManager:
     def _end(self, call: str) -> None:
         self.check(call)
         if self.call:
+            self._await(call)
             return
         self.call = call
         unknown_to_coordinator = self.last_error == errors.INVALID_PRODUCER_ID_MAPPING
@@ -235,6 +245,26 @@ class TransactionManager:
             self._update_version()
             self.requests.enqueue(end)
         self.advance()
+        self._await(call)
+
+    def _await(self, call: str) -> None:
+        """Limit the time for which the application waits for the result of a call to max.block.ms (`TransactionalRequestResult#await`)."""
+        self.awaited += 1
+        if call in self.release.limited_calls and self._is_pending(call):
+            self.client.timer(self.client.config.max_block, "max-wait", (call, self.awaited))
+
+    def _is_pending(self, call: str) -> bool:
+        return self.sends_offsets if call == OFFSETS else self.call == call
+
+    def _call_timed_out(self, about: object) -> None:
+        """Let a call fail with a TimeoutException, because it has no result after max.block.ms. The requests continue, and the application
+        can make the same call again, which then waits for the same result."""
+        assert isinstance(about, tuple)
+        call, number = about
+        if number == self.awaited and self._is_pending(call):
+            self.client.journal.emit(
+                events.TransactionCallTimedOut.kind, self.name, self.transactional_id, call, self.client.config.max_block
+            )
 
     def _update_version(self, *, initial: bool = False) -> None:
         """Adopt the level of `transaction.version` that the client has learned about (`#maybeUpdateTransactionV2Enabled`).

@@ -1,0 +1,81 @@
+"""Calls of transactional producers that have no result after max.block.ms: they fail, and can be made again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.kafka import events
+from core.kafka.release import RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND
+
+CONFIG = (("max.block.ms", "5000"),)
+
+
+def cluster(release: str, told: list[tuple[Any, ...]]) -> Cluster:
+    topic = TopicSpec("t", assignment=(PartitionSpec((1,)),))
+    settings = (
+        ("transaction.state.log.num.partitions", 1),
+        ("transaction.state.log.replication.factor", 1),
+        ("transaction.state.log.min.isr", 1),
+    )
+    made = Cluster(ClusterSpec((BrokerSpec(1),), (topic,), settings), RELEASES[release], sink=told.append)
+    made.run_until(SECOND)
+    return made
+
+
+def timed_out(told: list[tuple[Any, ...]]) -> list[tuple[int, str]]:
+    return [(event[1], event[6]) for event in told if event[3] == events.TransactionCallTimedOut.kind]
+
+
+@pytest.mark.parametrize(("release", "fails"), [("1.1", False), ("2.0", True), ("4.3", True)])
+def test_init_transactions(release: str, fails: bool) -> None:
+    """KAFKA-6446, 2.0. The second call gets the result for which the first one did not wait long enough."""
+    told: list[tuple[Any, ...]] = []
+    made = cluster(release, told)
+    made.do(acts.Pause(1))
+    made.do(acts.InitTransactions("t", "app", config=CONFIG))
+    asked = made.now
+    made.run_until(asked + 8 * SECOND)
+    assert timed_out(told) == ([(asked + 5 * SECOND, "initTransactions")] if fails else [])
+    with pytest.raises(ActRefused, match="initTransactions"):
+        made.do(acts.BeginTransaction())
+    made.do(acts.InitTransactions("t", "app", config=CONFIG))
+    made.do(acts.Resume(1))
+    made.run_until(asked + 60 * SECOND)
+    made.do(acts.BeginTransaction())
+    assert len(timed_out(told)) == fails
+
+
+@pytest.mark.parametrize(("release", "fails"), [("2.1", False), ("2.4", True), ("4.3", True)])
+def test_commit_transaction(release: str, fails: bool) -> None:
+    """KAFKA-7763, 2.3."""
+    told: list[tuple[Any, ...]] = []
+    made = cluster(release, told)
+    made.do(acts.InitTransactions("t", "app", config=CONFIG))
+    made.run_until(3 * SECOND)
+    made.do(acts.BeginTransaction())
+    made.do(acts.Produce("t", 5))
+    made.run_until(4 * SECOND)
+    made.do(acts.Pause(1))
+    made.do(acts.CommitTransaction())
+    asked = made.now
+    made.run_until(asked + 7 * SECOND)
+    made.do(acts.CommitTransaction())
+    made.run_until(asked + 14 * SECOND)
+    expected = [(asked + wait * SECOND, "commitTransaction") for wait in (5, 12)]
+    assert timed_out(told) == (expected if fails else [])
+    with pytest.raises(ActRefused, match="only commitTransaction can be called again"):
+        made.do(acts.AbortTransaction())
+    made.do(acts.CommitTransaction())
+    made.do(acts.Resume(1))
+    made.run_until(asked + 60 * SECOND)
+    ended = [event[-1] for event in told if event[3] == events.TransactionEnded.kind]
+    assert ended == ["COMMIT"]
+    made.do(acts.BeginTransaction())
