@@ -311,9 +311,10 @@ class ProducerStateManager:
 
     # --- snapshots -------------------------------------------------------------------------------------------------
 
-    def take_snapshot(self) -> None:
-        """Write a snapshot file of the state unless one already exists at this offset (`ProducerStateManager#takeSnapshot`)."""
-        if not self.snapshots or self.snapshots[-1].offset < self.end_offset:
+    def take_snapshot(self, log_start: int) -> None:
+        """Write a snapshot file of the state unless one already exists at this offset or the log begins here
+        (`ProducerStateManager#takeSnapshot`)."""
+        if self.end_offset > (self.snapshots[-1].offset if self.snapshots else log_start):
             self.snapshots = (*self.snapshots, ProducerSnapshot(self.end_offset, tuple(each.copy(1) for each in self.entries.values())))
 
     def segments_deleted(self, base: int) -> None:

@@ -275,14 +275,14 @@ class ReplicaLog(ReadableLog):
                 producers.remove_stray_snapshots(self.known_segments()[0])
             producers.truncate_and_reload(self.log_start, self.leo, restarted=restarted)
             self._replay_producers(producers, self.leo)
-            producers.take_snapshot()
+            producers.take_snapshot(self.log_start)
 
     def take_producer_snapshot(self) -> None:
         """Write a snapshot of the producers' state at the LEO. A broker writes this snapshot during a clean shutdown
         (`ProducerStateManager#takeSnapshot`)."""
         producers = self.producer_state()
         if producers is not None:
-            producers.take_snapshot()
+            producers.take_snapshot(self.log_start)
 
     def _take_producer_snapshots(self, bases: tuple[int, ...]) -> None:
         """Write a snapshot of the producers' state at the base of each new segment (`UnifiedLog#roll`)."""
@@ -293,7 +293,7 @@ class ReplicaLog(ReadableLog):
                 if base > newest:
                     state = producers.before(self.log_start, base)
                     self._replay_producers(state, base)
-                    state.take_snapshot()
+                    state.take_snapshot(self.log_start)
                     producers.snapshots = state.snapshots
 
     def last_stable_offset(self) -> int:

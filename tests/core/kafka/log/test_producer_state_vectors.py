@@ -262,6 +262,24 @@ def test_psm_08_stray_snapshots_are_removed(bases: tuple[int, ...], left: list[i
     assert offsets(log) == left
 
 
+def test_no_snapshot_is_taken_at_the_log_start() -> None:
+    """`ProducerStateManager#takeSnapshot` compares `lastMapOffset` with `lastSnapOffset`, which is the log start if there is no snapshot
+    (`#loadFromSnapshot`, `#onLogStartOffsetIncremented`)."""
+    empty = ProducerLog()
+    empty.ensure_producer_state()
+    empty.take_producer_snapshot()
+    assert offsets(empty) == []
+    log = ProducerLog()
+    log.send(0, 3)
+    log.update_high_watermark(3)
+    log.maybe_increment_log_start(3)
+    log.take_producer_snapshot()
+    assert offsets(log) == []
+    log.send(3)
+    log.take_producer_snapshot()
+    assert offsets(log) == [4]
+
+
 def test_a_snapshot_keeps_only_the_newest_batch() -> None:
     log = ProducerLog()
     for sequence in range(3):
