@@ -70,3 +70,28 @@ class Appended(NamedTuple):
     ok: bool
     stored: int
     round: int
+
+
+class ForwardedWrite(NamedTuple):
+    """A follower forwards a client's write to the leader (Raft's `MsgProp`). There is no answer: the follower finds the row in its log."""
+
+    row: Row
+
+
+class IndexRequest(NamedTuple):
+    """A follower asks the leader up to which index it must have applied the log to answer a linearizable read (`MsgReadIndex`).
+
+    Attributes:
+        number: the number of the follower's request.
+        how: the read mode, `quorum` or `lease`.
+    """
+
+    number: int
+    how: str
+
+
+class IndexAnswer(NamedTuple):
+    """The leader's answer to an `IndexRequest`, which it gives when it knows that it still leads (`MsgReadIndexResp`)."""
+
+    number: int
+    read_index: int

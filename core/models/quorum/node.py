@@ -7,8 +7,9 @@ from typing import Final
 
 from core.models.messages import Read, Refused, Row, Unclear, Write, Written
 from core.models.quorum import events
+from core.models.quorum.forwarding import Forwarding
 from core.models.quorum.log import Log
-from core.models.quorum.messages import Appended, AppendEntries, Entry, RequestVote, Vote
+from core.models.quorum.messages import Appended, AppendEntries, Entry, ForwardedWrite, IndexAnswer, IndexRequest, RequestVote, Vote
 from core.models.quorum.reads import Reads
 from core.models.quorum.settings import QuorumSettings
 from core.models.server import CopyView, Rows, Server
@@ -39,10 +40,11 @@ class QuorumNode(Server):
         election_due: the time at which the node starts an election if it hears from no leader, in µs.
         requests: the writes whose entries are not committed yet, as (request, client), by index.
         reads: the reads that are waiting at this node.
+        forwarding: the requests that this node has forwarded to the leader.
     """
 
     __slots__ = (
-        "_random", "_waits_for_election", "commit", "election_due", "engine", "heard", "heard_from", "leader", "log", "match_index", "next_index", "probing", "reads",
+        "_random", "_waits_for_election", "commit", "election_due", "engine", "forwarding", "heard", "heard_from", "leader", "log", "match_index", "next_index", "probing", "reads",
         "requests", "role", "settings", "term", "voted_for", "votes",
     )  # fmt: skip
 
@@ -71,12 +73,15 @@ class QuorumNode(Server):
         self._waits_for_election = False
         self.requests: dict[int, tuple[int, str]] = {}
         self.reads = Reads(self)
+        self.forwarding = Forwarding(self)
         self.handlers.update({
             Write: self._write, Read: self._read, RequestVote: self._vote, Vote: self._voted, AppendEntries: self._append_entries,
-            Appended: self._appended, Disconnected: self._disconnected,
+            Appended: self._appended, Disconnected: self._disconnected, ForwardedWrite: self._forwarded_write, IndexRequest: self._index_request,
+            IndexAnswer: self._index_answer,
         })  # fmt: skip
         self.timers.update({
             "stored": self._stored, "stored by leader": self._stored_by_leader, "election": self._election_due, "heartbeat": self._heartbeat,
+            "write-limit": self.forwarding.write_expired, "read-limit": self.forwarding.read_expired, "read-index": self.forwarding.ask,
         })  # fmt: skip
 
     # --- start and end of the process ---------------------------------------------------------------------------------
@@ -94,6 +99,7 @@ class QuorumNode(Server):
         self.votes.clear()
         self.requests.clear()
         self.reads.clear()
+        self.forwarding.clear()
         self._waits_for_election = False
 
     # --- elections ----------------------------------------------------------------------------------------------------
@@ -192,6 +198,7 @@ class QuorumNode(Server):
         for request, client in self.requests.values():
             self.reply(client, Unclear(request, f"{self.address} no longer leads"))
         self.requests.clear()
+        self.forwarding.forwarders.clear()
         self.reads.refuse()
         self._wait_for_leader()
 
@@ -199,11 +206,28 @@ class QuorumNode(Server):
 
     def _write(self, write: Write, client: str) -> None:
         if self.role != LEADER:
+            if self.settings.forwards and self.leader:
+                self.forwarding.write(write, client)
+                return
             reason = f"{self.address} doesn't lead" if self.leader else "there is no leader"
             self.reply(client, Refused(write.request, reason, self.leader))
             return
         self.append(write.row)
         self.requests[len(self.log)] = (write.request, client)
+
+    def _forwarded_write(self, forwarded: ForwardedWrite, sender: str) -> None:
+        """Append a write that a follower has forwarded. A node that does not lead forwards it to the leader that it knows, or drops it."""
+        if self.role == LEADER:
+            self.append(forwarded.row)
+            self.forwarding.forwarders[len(self.log)] = sender
+        elif self.leader and self.leader != sender:
+            self.send(self.leader, forwarded)
+
+    def _index_request(self, request: IndexRequest, follower: str) -> None:
+        self.reads.begin(Read(request.number, "", request.how), follower, forwarded=True)
+
+    def _index_answer(self, answer: IndexAnswer, leader: str) -> None:
+        self.forwarding.index_found(answer)
 
     def append(self, row: Row | None) -> None:
         """Append an entry as the leader, and send it to the others while it is written to this node's own disk."""
@@ -319,6 +343,19 @@ class QuorumNode(Server):
             self.emit(events.Committed.kind, self.address, index, copies)
             self._commit_up_to(index)
             self.reads.answer()
+            self._tell_forwarders()
+
+    def _tell_forwarders(self) -> None:
+        """Tell the followers that have forwarded committed entries that these are committed, so that they can answer their clients. Other
+        followers learn it with the next message. (etcd's leader tells all followers at once.)
+        """
+        forwarders = self.forwarding.forwarders
+        told: dict[str, None] = {}
+        for index in [index for index in forwarders if index <= self.commit]:
+            told[forwarders.pop(index)] = None
+        for peer in told:
+            if peer not in self.probing:
+                self._send_entries(peer)
 
     def _commit_up_to(self, index: int) -> None:
         while self.commit < min(index, len(self.log)):
@@ -326,9 +363,12 @@ class QuorumNode(Server):
             self.commit += 1
             if entry.row is not None:
                 self.engine.add(entry.row)
+                self.forwarding.applied(entry.row)
             waiting = self.requests.pop(self.commit, None)
             if waiting is not None:
                 self.reply(waiting[1], Written(waiting[0]))
+        if self.forwarding.reads:
+            self.forwarding.answer()
 
     def _disconnected(self, gone: Disconnected, sender: str) -> None:
         if gone.node in self.match_index:

@@ -13,9 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from core.models.messages import NOTHING, Read, Refused, Row, Value
+from core.models.quorum.messages import IndexAnswer
 
 if TYPE_CHECKING:
+    from core.models.quorum.forwarding import Forwarding
     from core.models.quorum.log import Log
+    from core.models.quorum.settings import QuorumSettings
     from core.models.server import Rows
 
 READS: Final = ("quorum", "lease", "leader", "local", "uncommitted")
@@ -47,17 +50,25 @@ class Reader(Protocol):
     def reply(self, node: str, message: object) -> None:
         """Respond to a client."""
 
+    @property
+    def settings(self) -> QuorumSettings:
+        """The settings."""
+
+    forwarding: Forwarding
+
 
 class WaitingRead(NamedTuple):
     """A read that waits until a majority has confirmed the leader.
 
     Attributes:
         round: the number of the heartbeat round in which a majority confirms that the leader still leads.
+        forwarded: whether a follower asks for an index instead of a client for a value.
     """
 
     read: Read
     client: str
     round: int
+    forwarded: bool = False
 
 
 class Reads:
@@ -81,8 +92,8 @@ class Reads:
         self.waiting.clear()
         self.confirmed.clear()
 
-    def begin(self, read: Read, client: str) -> None:
-        """Answer a read, or let it wait."""
+    def begin(self, read: Read, client: str, *, forwarded: bool = False) -> None:
+        """Answer a read, or let it wait. If a follower has `forwarded` the read, answer with an index."""
         node = self._node
         how = read.how or READS[0]
         if how in ("local", "uncommitted"):
@@ -93,13 +104,18 @@ class Reads:
                 node.reply(client, Value(read.request, row, node.commit))
             return
         if node.role != "leader":
+            if forwarded:
+                return  # the follower asks again
+            if node.settings.forwards and node.leader and how in ("quorum", "lease"):
+                node.forwarding.read(read, client)
+                return
             reason = f"{node.address} doesn't lead" if node.leader else "there is no leader"
             node.reply(client, Refused(read.request, reason, node.leader))
         elif how == "leader" or (how == "lease" and node.has_lease() and self._is_current()):
-            self._answer(read, client)
+            self._answer(read, client, forwarded=forwarded)
         else:
             self.round += 1
-            self.waiting.append(WaitingRead(read, client, self.round))
+            self.waiting.append(WaitingRead(read, client, self.round, forwarded))
             node.send_round()
 
     def _is_current(self) -> bool:
@@ -125,13 +141,18 @@ class Reads:
         for each in list(self.waiting):
             if node.is_majority(1 + sum(number >= each.round for number in self.confirmed.values())):
                 self.waiting.remove(each)
-                self._answer(each.read, each.client)
+                self._answer(each.read, each.client, forwarded=each.forwarded)
 
-    def _answer(self, read: Read, client: str) -> None:
+    def _answer(self, read: Read, client: str, *, forwarded: bool) -> None:
+        if forwarded:
+            self._node.reply(client, IndexAnswer(read.request, self._node.commit))
+            return
         self._node.reply(client, Value(read.request, self._node.engine.read(read.key), self._node.commit))
 
     def refuse(self) -> None:
         """Refuse all reads, because the node no longer leads."""
         for each in self.waiting:
+            if each.forwarded:
+                continue  # the follower asks again
             self._node.reply(each.client, Refused(each.read.request, f"{self._node.address} no longer leads"))
         self.waiting.clear()

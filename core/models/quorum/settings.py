@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from core.sim.units import US_PER_MS
+from core.sim.units import SECOND, US_PER_MS
 
 
 @attrs.frozen
@@ -19,6 +19,8 @@ class QuorumSettings:
         lease: whether nodes ignore candidates while they hear from a leader. Lease-based reads depend on this setting.
         automatic: whether nodes start elections and send heartbeats automatically. A search sets `automatic` to False, and decides by
             itself when elections start and heartbeats are sent.
+        forwards: whether a follower forwards writes and linearizable reads to the leader, as etcd's servers do. Otherwise, it refuses them
+            and names the leader.
         commit_old_terms: whether a leader commits entries of earlier terms by counting their copies. Raft requires the value False, because
             entries of earlier terms can still be overwritten.
         compare_logs: whether a node votes only for candidates whose log is at least as new as its own. Raft requires the value True.
@@ -32,6 +34,12 @@ class QuorumSettings:
     check_quorum: bool = True
     lease: bool = False
     automatic: bool = True
+    forwards: bool = True
     commit_old_terms: bool = False
     compare_logs: bool = True
     vote_once: bool = True
+
+    @property
+    def request_limit(self) -> int:
+        """The time after which a server gives up on a client's request, in µs (etcd's `ReqTimeout`: 5 s and two election timeouts)."""
+        return 5 * SECOND + 2 * self.election_max

@@ -74,6 +74,7 @@ def test_a_lease_answers_at_once_and_ends_before_another_leader_begins() -> None
 
 
 def test_the_leader_is_killed() -> None:
+    """RQ-01: a write that a follower has forwarded to the dead leader waits for the server's time limit, and its outcome is unknown."""
     system = elected(seed=3)
     client = system.add_client("c")
     client.start(WriteLoop("k", 10 * MS))
@@ -81,7 +82,55 @@ def test_the_leader_is_killed() -> None:
     after(system, 1_000)
     system.do(acts.Kill("n1"))
     after(system, 5_000)
+    assert len([each for each in client.pending.values() if not each.probe]) == 1
+    after(system, 5_000)
     report = system.settle()
     assert (report.lost, report.phantom, report.duplicates, report.divergence) == (0, 0, 0, 0)
     assert report.acked > 400
+    assert report.unknown >= 2
     assert 100 * MS < report.write_unavailable_us < SECOND
+
+
+def test_a_follower_forwards_writes_and_linearizable_reads() -> None:
+    """As etcd's servers do: the client stays at its follower, which answers when it has applied the write, or the log up to the index of the
+    read.
+    """
+    system = elected()
+    client = system.add_client("c", ("n2",))
+    client.write("k")
+    after(system, 100)
+    client.read("k", how="quorum")
+    client.read("k", how="lease")
+    after(system, 100)
+    report = system.report()
+    assert (report.acked, report.failed, report.unknown, report.reads, report.stale) == (1, 0, 0, 2, 0)
+    assert (client.target, client.pending) == ("n2", {})
+
+
+def test_a_follower_that_is_alone_leaves_the_outcome_of_a_write_open() -> None:
+    system = elected()
+    client = system.add_client("c", ("n2",))
+    for name in ("n1", "n3"):
+        system.do(acts.Kill(name))
+    client.write("k")
+    after(system, 5_000)
+    assert len(client.pending) == 1
+    after(system, 1_000)
+    assert (client.pending, system.report().unknown) == ({}, 1)
+    client.write("k")
+    client.read("k", how="quorum")
+    after(system, 100)
+    assert (client.pending, system.report().failed) == ({}, 1)
+
+
+def test_a_read_at_a_follower_survives_a_change_of_leader() -> None:
+    """The follower asks again every 500 ms (`readIndexRetryTime`)."""
+    system = elected(seed=3)
+    client = system.add_client("c", ("n2",))
+    client.write("k")
+    after(system, 100)
+    system.do(acts.Kill("n1"))
+    client.read("k", how="quorum")
+    after(system, 3_000)
+    assert client.pending == {}
+    assert system.report().unknown == 0
