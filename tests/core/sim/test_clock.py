@@ -105,7 +105,7 @@ def test_a_proxys_copy_is_handled_twice_and_answered_once_for_the_client() -> No
     cluster = Cluster(spec, sink=events.append)
     cluster.do(acts.Consume("t", "reader", reset="earliest"))
     for _ in range(20):
-        cluster.do(acts.Produce("t", 10, acks="all"))
+        cluster.do(acts.Produce("t", 10, acks="all", idempotence=False))
         cluster.run_until(cluster.now + SECOND)
     producer, log = cluster.producer("producer"), cluster.brokers[1].disk.logs[TP]
     assert producer is not None
