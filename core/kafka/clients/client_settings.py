@@ -37,7 +37,7 @@ class ClientSetting(ReprMixin):
         default: the default in the newest release; a number, or one of `words`.
         kinds: the kinds of client that have the setting.
         meaning: a description for help texts.
-        least: the lowest allowed value.
+        least: the lowest allowed value, which is Kafka's, or 1 if virtual time would not advance with 0.
         most: the highest allowed value.
         older_defaults: tuples (kind of client, release, default). Each default applies to the given release and to earlier releases.
         since: the first release that has the setting; empty if all releases have it.
@@ -169,16 +169,18 @@ _ALL: Final = (
     ClientSetting(
         "retry.backoff.ms", 100, _BOTH,
         "The time that a client waits after a failed request. Since 3.7, a producer waits twice as long after each further failure of a batch.",
+        least=1,
     ),
     ClientSetting(
         "retry.backoff.max.ms", 1_000, _BOTH,
-        "The longest time that a producer waits after repeated failures of a batch (KIP-580).", since="3.7",
+        "The longest time that a producer waits after repeated failures of a batch (KIP-580).", least=1, since="3.7",
     ),
     ClientSetting(
         "reconnect.backoff.ms", 50, _BOTH,
         "The time that a client waits before it connects to a broker again. The time doubles with each consecutive failure.",
+        least=1,
     ),
-    ClientSetting("reconnect.backoff.max.ms", 1_000, _BOTH, "The longest time that a client waits before it connects to a broker again.", since="0.11"),
+    ClientSetting("reconnect.backoff.max.ms", 1_000, _BOTH, "The longest time that a client waits before it connects to a broker again.", least=1, since="0.11"),
     ClientSetting(
         "transactional.id", "", (PRODUCER,), "The transactional.id of the producer of a load. Other acts have the field `transactional-id`.",
         since="0.11", words=ANY_TEXT,
@@ -220,8 +222,8 @@ _ALL: Final = (
         "partition.assignment.strategy", "", (CONSUMER,),
         "The assignors of a member of a group, separated by commas: range, roundrobin, sticky, cooperative-sticky.", since="0.9", words=ANY_TEXT,
     ),
-    ClientSetting("fetch.max.wait.ms", 500, (CONSUMER,), "The maximum time that a broker waits for fetch.min.bytes before it responds to a fetch."),
-    ClientSetting("fetch.min.bytes", 1, (CONSUMER,), "The minimum number of bytes for which a broker responds to a fetch at once."),
+    ClientSetting("fetch.max.wait.ms", 500, (CONSUMER,), "The maximum time that a broker waits for fetch.min.bytes before it responds to a fetch.", least=1),
+    ClientSetting("fetch.min.bytes", 1, (CONSUMER,), "The minimum number of bytes for which a broker responds to a fetch at once.", least=1),
     ClientSetting(
         "max.partition.fetch.bytes", 1_048_576, (CONSUMER,), "The maximum number of bytes from one partition in a response to a fetch.", since="0.9",
     ),
