@@ -139,7 +139,9 @@ def test_what_waits_and_for_whom() -> None:
     assert detail.leads is not None
     assert detail.leads.waiting
     assert all(write.waits_for == (one,) for write in detail.leads.waiting)
-    assert all(write.required == write.base + write.records for write in detail.leads.waiting)
+    assert all(one.required == two.base for one, two in pairwise(detail.leads.waiting))
+    partition = cluster.partition_view(TP)
+    assert detail.leads.waiting[-1].required == partition.replica_on(partition.leader).leo
     assert f"waits for b{one}" in text(cluster)
     assert f"{len(detail.leads.waiting)} acks=all writes wait" in text(cluster)
     assert "if the leader fails: " in text(cluster)
