@@ -147,6 +147,9 @@ class DurabilityObserver(Protocol):
     def partition_changed(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
         """Record that the controller committed a new state of a partition."""
 
+    def replicas_of(self, tp: TopicPartition, /) -> tuple[int, ...]:
+        """Return the brokers that have a replica of a partition. Only causes depend on the result."""
+
     def partition_deleted(self, tp: TopicPartition, /) -> None:
         """Record that a partition's topic was deleted together with the partition's records, which do not count as lost."""
 

@@ -56,6 +56,11 @@ def broker_at(address: str) -> int | None:
     return int(number) if address[:1] == "b" and number.isascii() and number.isdecimal() else None
 
 
+def is_broker(address: str) -> bool:
+    """Return whether a network address is that of a broker."""
+    return broker_at(address) is not None
+
+
 def node_address(name: str) -> str:
     """Return the network address for a name that a user has entered. `1` and `b1` both mean broker 1. A name that does not identify a
     broker is already an address."""

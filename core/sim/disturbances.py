@@ -7,7 +7,7 @@ The kernel knows why: the peer's process had ended, one of both nodes was paused
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
 MAX_SPANS: Final = 16
@@ -84,21 +84,26 @@ class Disturbances:
         """Return the number of the event because of which a place is disturbed now; 0 if it is not."""
         return next((event for kind, event, _, ended in self._spans.get(place, ()) if kind == what and ended == LASTS), 0)
 
+    def last_of(self, node: str) -> tuple[int, ...]:
+        """Return the event that last disturbed a node; empty if there is none."""
+        return tuple(event for _, event, *_ in self._spans.get(node, ())[-1:])
+
     def between(self, sender: str, receiver: str, since: int, now: int) -> tuple[int, ...]:
         """Return the events that, since a virtual time, disturbed two nodes or the link between them, most important first."""
         return _ranked(self._found((sender, (sender, receiver), (receiver, sender), receiver), since), since, now)
 
-    def anywhere(self, since: int, now: int, near: tuple[str, ...] = (), far: tuple[str, ...] = ()) -> tuple[int, ...]:
+    def anywhere(self, since: int, now: int, near: tuple[str, ...] = (), among: Callable[[str], bool] | None = None) -> tuple[int, ...]:
         """Return the events that, since a virtual time, disturbed anything, most important first.
 
         Args:
             near: the nodes whose disturbances, and those of whose links, are more important than others.
-            far: the nodes whose disturbances, and those of whose links, are less important than others.
+            among: returns whether a node can matter. Disturbances of other nodes and of their links are the least important.
         """
-        ranks: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+        ranks: tuple[list[Any], ...] = ([], [], [], [])
         for place in self._spans:
             ends = place if isinstance(place, tuple) else (place,)
-            ranks[2 if any(node in far for node in ends) else 0 if any(node in near for node in ends) else 1].append(place)
+            matters = among is None or all(map(among, ends))
+            ranks[(0 if matters else 2) + (not any(node in near for node in ends))].append(place)
         return tuple(event for places in ranks for event in _ranked(self._found(places, since), since, now))
 
     def why_silent(self, sender: str, receiver: str, since: int, now: int) -> tuple[int, ...]:

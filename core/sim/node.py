@@ -5,7 +5,7 @@ No node reads another node's fields. Nodes communicate only through the network,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 from core.sim.journal import Journal
@@ -79,6 +79,10 @@ class Node:
     def why_slow(self, since: int) -> tuple[int, ...]:
         """Return the events because of which this node has not done its work since a virtual time (`Disturbances#why_slow`)."""
         return self.network.disturbances.why_slow(self.address, since, self.journal.now)
+
+    def last_change(self, what: Hashable) -> int:
+        """Return the event that last changed something that several nodes know (`Disturbances#last_change`)."""
+        return self.network.disturbances.last_change(what)
 
     def timer(self, delay: int, name: str, about: object = None) -> None:
         """Call `timers[name]` after a delay in µs, unless the process restarts before then."""

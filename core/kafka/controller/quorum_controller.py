@@ -234,7 +234,9 @@ class QuorumController(Node):
         silent = self.journal.now - self.last_contact.get(broker, self.journal.now)
         limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
         if by_session:
-            self.journal.blame(self.why_silent(broker_address(broker), self.journal.now - silent))
+            address, since, disturbances = broker_address(broker), self.journal.now - silent, self.network.disturbances
+            found = disturbances.between(address, self.address, since, self.journal.now)
+            self.journal.blame(found or disturbances.last_of(address) or self.why_silent(address, since))
         handle_broker_fenced(self.replication, broker, silent, limit)
         self.heartbeats.fence(broker)
 

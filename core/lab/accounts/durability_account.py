@@ -364,6 +364,7 @@ class DurabilityAccount:
     def partition_changed(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
         """Record that the controller committed a new state of a partition."""
         account, now = self.of(tp), self.journal.now
+        account.replicas = registration.replicas
         under = is_under_replicated(registration)
         if under and account.under_since < 0:
             account.under_since = now
@@ -382,6 +383,10 @@ class DurabilityAccount:
                 account.elected_by = self.journal.cause
         if account.log is not None:
             self.check_exposure(tp)
+
+    def replicas_of(self, tp: TopicPartition) -> tuple[int, ...]:
+        """Return the brokers that have a replica of a partition."""
+        return self.of(tp).replicas
 
     def partition_deleted(self, tp: TopicPartition) -> None:
         """Record that the topic of a partition was deleted. After the deletion of the topic, no further records of the partition can be

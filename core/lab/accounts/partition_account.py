@@ -57,6 +57,7 @@ class PartitionAccount:
         losses: the records that the partition has lost or might have lost; None if there are none.
         newest_batches: by producer, the appended batch that the producer created last, as (batch ID, term, first offset).
         out_of_order: the number of records that were appended after records that their producer sent later.
+        replicas: the brokers that have a replica.
         registered_leader: the leader that the controller has registered.
         elected_by: the sequence number of the last election event.
         acked_count, lost_count, lost_acknowledged, lost_read, duplicated: the total numbers of records that were acknowledged, lost, lost
@@ -78,6 +79,7 @@ class PartitionAccount:
     committed: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
     committed_end: int = 0
     losses: Losses | None = None
+    replicas: tuple[int, ...] = ()
     registered_leader: int = NO_LEADER
     elected_by: int = 0
     acked_count: int = 0

@@ -67,6 +67,7 @@ def _create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> find.CheckThe
     assignment = tuple(PartitionSpec(replicas) for replicas in act.replicas)
     spec = TopicSpec(act.topic, act.partitions, act.replication_factor, assignment, act.config)
     yield
+    cluster.network.disturbances.changed(act.topic, cluster.journal.cause)
     cluster.submit_admin_request(CreateTopic(spec))
 
 
@@ -86,6 +87,7 @@ def _create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> fin
         _reject_too_many(cluster, max(act.partitions - len(topic.partitions), 0), factor)
     find.require_controller(cluster)
     yield
+    cluster.network.disturbances.changed(act.topic, cluster.journal.cause)
     cluster.submit_admin_request(CreatePartitions(act.topic, act.partitions, act.replicas))
 
 
@@ -99,6 +101,7 @@ def _delete_topic(cluster: ClusterNodes, act: acts.DeleteTopic) -> find.CheckThe
         raise ActRefused(str(refusal)) from None
     find.require_controller(cluster)
     yield
+    cluster.network.disturbances.changed(act.topic, cluster.journal.cause)
     cluster.submit_admin_request(DeleteTopic(act.topic))
 
 

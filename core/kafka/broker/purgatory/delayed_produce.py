@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 from core.kafka import errors
 from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.purgatory.produce_response import send_produce_response
-from core.kafka.ids import CONTROLLER, NO_OFFSET, ZOOKEEPER, TopicPartition
+from core.kafka.ids import NO_OFFSET, TopicPartition, is_broker
 from core.kafka.log.leader_term import Term
 from core.kafka.messages import ProduceRequest
 
@@ -139,7 +139,7 @@ class DelayedProduces:
             return
         broker = self.broker
         now, writes = broker.journal.now, list(self.waiting)
-        broker.journal.blame(broker.network.disturbances.anywhere(now - broker.lag_max, now, (broker.address,), (CONTROLLER, ZOOKEEPER)))
+        broker.journal.blame(broker.network.disturbances.anywhere(now - broker.lag_max, now, (broker.address,), is_broker))
         self.waiting.clear()
         self.waiting.extend(write for write in writes if write.deadline > now)
         for write in writes:

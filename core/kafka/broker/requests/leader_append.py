@@ -184,7 +184,8 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
         verified = not (release.verifies_transactions and broker.verifies_transactions)
         error = producers.validate(producer_id, epoch, sequence, transactional=transactional, verified=verified, guard=guard)
         if error != errors.NONE:
-            refuse_produce(broker, sender, request, error, partition.isr, partition.effective_min_isr(), log.log_start)
+            why = broker.network.disturbances.last_change((tp, producer_id))
+            refuse_produce(broker, sender, request, error, partition.isr, partition.effective_min_isr(), log.log_start, why)
         return error == errors.NONE
     base, end = known.first_offset, known.last_offset + 1
     broker.journal.emit(events.DuplicateDropped.kind, broker.id, tp.topic, tp.partition, request.producer, base, end, sequence)

@@ -106,6 +106,7 @@ def _append_marker(broker: BrokerContext, partition: Partition, entry: TxnMarker
         events.MarkerAppended.kind,
         *columns, log.leo, marker.name, entry.producer_id, entry.producer_epoch, marker.coordinator_epoch, first,
     )  # fmt: skip
+    broker.network.disturbances.changed((tp, entry.producer_id), journal.cause)
     if first != NO_OFFSET and not marker.commits:
         broker.account.transaction_aborted(tp, _records_of_transaction(log, entry.producer_id, first))
     batch = (

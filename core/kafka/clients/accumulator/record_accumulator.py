@@ -15,7 +15,7 @@ from core.kafka.clients.client import POLL_DELAY, Client
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.health import STALL_BOUND
-from core.kafka.ids import CONTROLLER, NO_LEADER, ZOOKEEPER, TopicPartition, broker_address
+from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, is_broker
 from core.kafka.log.wire.record_format import RecordShape
 from core.sim.journal import Journal
 from core.sim.network import Network
@@ -203,7 +203,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         waiting = next((batch for batch in self.incomplete_batches()), None)
         if waiting is not None:
             return self.why_overdue(waiting)
-        return self.network.disturbances.anywhere(since, self.journal.now, (self.address,), (CONTROLLER, ZOOKEEPER)) or self.why_slow(since)
+        return self.network.disturbances.anywhere(since, self.journal.now, (self.address,), is_broker) or self.why_slow(since)
 
     def why_overdue(self, batch: ProducerBatch) -> tuple[int, ...]:
         """Return the events because of which a batch has had no response: what made its last attempt fail, what keeps its leader silent, or
@@ -214,7 +214,8 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         node = batch.sent_to or (broker_address(leader) if leader != NO_LEADER else self.address)
         failed = (batch.cause,) if batch.cause != batch.created_by else ()
         found = disturbances.between(node, self.address, batch.created, journal.now) or failed
-        return found or disturbances.anywhere(batch.created, journal.now, (node,), (CONTROLLER, ZOOKEEPER)) or (batch.cause,)
+        places = (node, self.address, *map(broker_address, self.account.replicas_of(batch.tp)))
+        return found or disturbances.anywhere(batch.created, journal.now, (node,), places.__contains__) or (batch.cause,)
 
     def until_next_timeout(self, most: int) -> int:
         """Return the time in µs until the next request timeout or delivery timeout, capped at `most`."""

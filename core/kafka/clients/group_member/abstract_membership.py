@@ -52,6 +52,9 @@ class Application(CallingClient, Protocol):
     def why_slow(self, since: int, /) -> tuple[int, ...]:
         """The events because of which the application has not done its work since a virtual time."""
 
+    def last_change(self, what: str, /) -> int:
+        """The event that last changed something that several nodes know, such as a topic; 0 if there is none."""
+
     @property
     def is_polling(self) -> bool:
         """Whether the application is in poll()."""

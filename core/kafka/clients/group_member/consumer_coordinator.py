@@ -307,6 +307,8 @@ class ConsumerCoordinator(AbstractMembership):
         if self.leads and self.state is MemberState.STABLE and self.known_counts is not None:
             counts = self.client.partition_counts(self.group_topics)
             if counts is not None and counts != self.known_counts:
+                changed = sorted(topic for topic in {**counts, **self.known_counts} if counts.get(topic) != self.known_counts.get(topic))
+                self.client.journal.blame(tuple(cause for topic in changed if (cause := self.client.last_change(topic))))
                 self.request_rejoin("a topic has other partitions than those that the leader has assigned")
 
     # --- SyncGroup -------------------------------------------------------------------------------------------------

@@ -142,6 +142,9 @@ class MetadataQuorum:
         """Report that a voter cannot reach a majority. Emit only one event until there is an active controller again."""
         if not self.majority_lost and in_touch < self.majority and self.active() is None:
             self.majority_lost = True
+            since = self.journal.now - self.check_quorum_timeout
+            silent = (cause for other in self.voters if other != voter.name for cause in voter.host.why_silent(other, since)[:1])
+            self.journal.blame(tuple(dict.fromkeys(silent)))
             self.journal.emit(events.NoMajority.kind, voter.name, in_touch, len(self.voters), self.majority)
 
     # --- from outside ----------------------------------------------------------------------------------------------

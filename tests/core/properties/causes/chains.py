@@ -82,7 +82,7 @@ def value(event: EventTuple, column: str) -> Any:
 
 
 SUBJECTS: Final = (
-    "topic", "partition", "broker", "producer", "client", "group", "transactional_id", "consumer", "worker", "process", "follower", "leader",
+    "topic", "partition", "broker", "producer", "client", "group", "member_id", "transactional_id", "consumer", "worker", "process", "follower", "leader", "error", "why",
 )  # fmt: skip
 """The columns that say to whom something happens. For an election or an ISR, the broker that reports the event does not matter."""
 

@@ -10,11 +10,11 @@ import attrs
 from core.kafka.events import Acted
 from core.sim.errors import ActRefused
 from core.sim.events import EventTuple
-from core.sim.units import SECOND
+from core.sim.units import US_PER_MS
 from tests.core.properties.causes.chains import Log, subject
 from tests.core.properties.causes.runs import Played
 
-NEAR: Final = SECOND
+NEAR: Final = 100 * US_PER_MS
 """How far apart two events can be that report the same harm in two runs, in µs. After an act was left out, a run no longer does the same
 things at exactly the same times."""
 
@@ -24,8 +24,17 @@ MOST: Final = 6
 PREVENTED: Final = "prevented"
 NAMED: Final = "each of several named causes is enough"
 OTHERWISE: Final = "another cause took its place"
+WRONG: Final = "another act was the cause"
 STAYS: Final = "happens without it"
 UNPLAYABLE: Final = "cannot be played without it"
+
+OUTCOMES: Final = (PREVENTED, NAMED, OTHERWISE, WRONG, STAYS, UNPLAYABLE)
+"""What can happen to a harm after the act at the end of its chain was left out.
+
+PREVENTED: it does not happen. NAMED and OTHERWISE: it happens until other acts are left out, too, and leaving out only the others does not
+prevent it, so each of them was enough. With NAMED, the chains of the harm lead to all of them. WRONG: leaving out only the others prevents
+it. STAYS: leaving out acts does not help.
+"""
 
 
 @attrs.frozen
@@ -36,8 +45,7 @@ class Verdict:
         run: the run.
         harm: the event that reports the harm.
         act: the act at the end of its chain.
-        outcome: PREVENTED; NAMED if the harm happens until other acts to which its chains lead are left out, too; OTHERWISE if acts have to
-            be left out to which its chains do not lead; STAYS if leaving out acts does not help; or UNPLAYABLE.
+        outcome: one of `OUTCOMES`.
         others: the acts at the ends of the chains of the same harm in the runs that were played afterward.
     """
 
@@ -88,8 +96,10 @@ def _verdict(run: Played, log: Log, harm: EventTuple, without) -> Verdict:  # ty
         again = without(tuple(sorted(left_out)))
         if again is None:
             return Verdict(run, harm, act, UNPLAYABLE)
-        same = next((each for each in again.harms() if subject(each) == subject(harm) and abs(each[1] - harm[1]) <= NEAR), None)
+        same = _same(again, harm)
         if same is None:
+            if others and _same(without(tuple(sorted(left_out[1:]))), harm) is None:
+                return Verdict(run, harm, act, WRONG, tuple(others))
             named = {(end[1], *end[4:]) for end in log.ends(harm)}
             known = all((other[1], *other[4:]) in named for other in others)
             return Verdict(run, harm, act, (NAMED if known else OTHERWISE) if others else PREVENTED, tuple(others))
@@ -101,3 +111,10 @@ def _verdict(run: Played, log: Log, harm: EventTuple, without) -> Verdict:  # ty
         for gone in sorted(left_out):
             number += gone <= number
         left_out.append(number)
+
+
+def _same(log: Log | None, harm: EventTuple) -> EventTuple | None:
+    """Return the event of a run that reports the same harm; None if there is none."""
+    if log is None:
+        return harm
+    return next((each for each in log.harms() if subject(each) == subject(harm) and abs(each[1] - harm[1]) <= NEAR), None)

@@ -97,7 +97,7 @@ def test_disturbances_are_ranked_by_how_much_they_explain() -> None:
     assert found.current("a", DEAD) == 2
     found.end("a", DEAD, 110)
     assert found.current("a", DEAD) == 0
-    assert found.anywhere(40, 109, far=("a",)) == (4, 2, 1)
+    assert found.anywhere(40, 109, among=lambda node: node != "c") == (2, 1, 4)
     found.begin(("b", "a"), SLOW, 8, 0)
     assert found.why_silent("d", "b", 40, 109) == (1, 4, 2), "nothing else is known: first what is near, then the rest"
     found.started("d", 9)
