@@ -230,8 +230,8 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
         "committed offsets beyond the log, and what a crash or a new partition repeats and skips",
         {
             "j3-beyond-the-log": (
-                "skipped(late) == 150",
-                "skipped(late) == 0",
+                "skipped(late) == 200",
+                "skipped(late) == 50",
                 "repeats(earliest) == 100",
                 "count consumer-truncated == 3",
             ),
