@@ -377,6 +377,8 @@ class Release(ReprMixin):
         reads_from_followers: consumers send their rack, and followers serve consumers that send their rack (KIP-392, 2.4).
         controller_epoch_fencing: brokers refuse requests from a controller whose epoch is older than the latest one that they know (in all
             Kafka releases).
+        clients_ask_api_versions: on each new connection, clients ask for the broker's API versions before they send the first request
+            (`NetworkClient#handleInitiateApiVersionRequests`, KIP-97, 0.10.2). Fetchers of brokers do not.
         newer_clients: producers double their retry backoff (KIP-580), and retry immediately when they learn about a new leader
             (KAFKA-15415, 3.7).
         sticky_partitioner: producers send records that have no key to one partition until its batch is full or sent (KIP-480, 2.4).
@@ -559,6 +561,7 @@ class Release(ReprMixin):
     finds_by_time: bool = _since("0.10.2")
     reads_from_followers: bool = _since("2.4")
     controller_epoch_fencing: bool = True
+    clients_ask_api_versions: bool = _since("0.10.2")
     newer_clients: bool = _since("3.7")
     sticky_partitioner: bool = _since("2.4")
     partitions_by_bytes: bool = _since("3.3")

@@ -190,6 +190,8 @@ class ClusterNodes(Simulation):
         self.clients[client.name] = client
         self.nodes[client.address] = client
         self.network.disturbances.started(client.address, self.journal.cause)
+        if self.release.clients_ask_api_versions:
+            self.network.greets.add(client.address)
 
     def producer(self, name: str) -> Producer | None:
         """Return the producer with the given name; None if there is none."""

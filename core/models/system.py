@@ -161,7 +161,7 @@ class ReplicationSystem(Simulation):
     @execute.register
     def _(self, act: acts.Restart) -> None:
         server = self.servers[act.server]
-        self.network.alive[act.server] = True
+        self.network.process_started(act.server, self.now)
         self.journal.cause = self.journal.emit(events.ProcessStarted.kind, act.server)
         server.begin()
 
@@ -227,7 +227,7 @@ class ReplicationSystem(Simulation):
         self.journal.cause = cause = self.journal.emit(events.ProcessDied.kind, name, power)
         server.incarnation += 1
         server.end(power=power)
-        self.network.process_died(name, self.now, cause)
+        self.network.process_died(name, self.now, cause, power=power)
 
     def _cut(self, a: str, b: str, *, closes: bool) -> None:
         if closes and not self.is_cut(a, b):  # nothing gets through a link that is cut, not even the end of a connection

@@ -12,7 +12,7 @@ from typing import Final
 
 from core.models.messages import wire_bytes
 from core.sim.agenda import Entry
-from core.sim.messages import Disconnected
+from core.sim.messages import Disconnected, Opened, Opening
 from core.sim.simulation import Simulation
 
 
@@ -44,7 +44,7 @@ class Traffic:
             and sender in self.servers
             and node in self.servers
             and node not in simulation.paused
-            and type(entry.message) is not Disconnected
+            and type(entry.message) not in (Disconnected, Opening, Opened)
             and simulation.network.is_open(sender, node, entry.connection)
         ):
             self.messages += 1

@@ -62,6 +62,9 @@ class Links(Protocol):
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:
         """Return the number of the connection that carries a message."""
 
+    def is_settled(self, opener: str, acceptor: str) -> bool:
+        """Return whether a request can leave at once, and both ends use the same connection."""
+
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
         """Send a message."""
 
@@ -224,7 +227,7 @@ class LongPoll:
     def _send(self, sender: str, node: str, message: object, *, reply: bool) -> None:
         links, journal = self.polls.links, self.journal
         latency = links.steady_latency(sender, node)
-        if latency >= 0 and links.alive.get(node, False):
+        if latency >= 0 and links.alive.get(node, False) and links.is_settled(self.client, self.server):
             ticket = links.ticket(sender, node, reply=reply)
             links.agenda.add_in_order(journal.now + latency, self.order, node, sender, ticket, message, journal.cause)
         else:
@@ -247,6 +250,7 @@ class LongPoll:
             or not (sent or self.journal.now + there < self.left_at + self.timeout)
             or client in polls.paused
             or server in polls.paused
+            or not links.is_settled(client, server)
         ):
             return False
         journal = self.journal

@@ -11,6 +11,22 @@ class Disconnected(NamedTuple):
     node: str
 
 
+class Opening(NamedTuple):
+    """The first message on a new connection. The network answers with `Opened`; no process sees these messages.
+
+    `greets` is False for TCP's own handshake, which a machine answers even if the process is paused. It is True for the protocol's
+    handshake, which the process answers (Kafka: ApiVersions).
+    """
+
+    greets: bool
+
+
+class Opened(NamedTuple):
+    """The answer to `Opening`, with the same `greets`."""
+
+    greets: bool
+
+
 class Timer(NamedTuple):
     """A timer that a node has set for itself: the timer's name, and the argument for the function with that name."""
 

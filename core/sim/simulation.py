@@ -11,6 +11,7 @@ from typing import Final
 from core.sim.agenda import END, Agenda, Entry
 from core.sim.disturbances import PAUSED
 from core.sim.journal import Journal
+from core.sim.messages import Opening
 from core.sim.network import Network
 from core.sim.node import Node
 
@@ -94,19 +95,22 @@ class Simulation:
     def handle(self, entry: Entry) -> None:
         """Pass an entry of the agenda to its node.
 
-        An entry for a paused node waits until the node resumes. An entry is dropped if its connection is gone, or if it is a timer of a
-        former process.
+        An entry for a paused node waits until the node resumes; only TCP's handshake does not need the process. An entry is dropped if the
+        receiver's end of its connection is gone, or if it is a timer of a former process.
         """
         journal = self.journal
         journal.now, _, name, sender, connection, message, cause = entry
-        if self.paused and name in self.paused:
+        if self.paused and name in self.paused and not (type(message) is Opening and not message.greets):
             self.paused[name][1].append(entry)
             return
-        node = self.nodes[name]
+        node, network = self.nodes[name], self.network
         if sender == name:
             if connection != node.incarnation:
                 return
-        elif not self.network.is_open(sender, name, connection):
+        elif network.connections:
+            if not network.receive(sender, name, connection, message, journal.now, cause):
+                return
+        elif not network.alive.get(name, False):
             return
         journal.cause = cause
         node.handle(message, sender)
@@ -126,7 +130,8 @@ class Simulation:
         return since
 
     def is_live(self, entry: Entry) -> bool:
-        """Return whether an entry would reach its node: the timer belongs to the current process, or the connection is open."""
+        """Return whether an entry would have an effect: the timer belongs to the current process, or the connection is open or is reset."""
         if entry.sender == entry.node:
             return entry.connection == self.nodes[entry.node].incarnation
-        return self.network.is_open(entry.sender, entry.node, entry.connection)
+        network, (_, _, node, sender, connection, _, _) = self.network, entry
+        return network.is_open(sender, node, connection) or network.is_reset(sender, node, connection)

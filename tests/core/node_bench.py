@@ -47,6 +47,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.accounts.durability_account import DurabilityAccount
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal
+from core.sim.messages import Opened, Opening
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.units import US_PER_MS
@@ -96,7 +97,11 @@ class NodeBench:
         self.journal.now = end
 
     def sent(self, kind: type[M], to: str | None = None) -> list[M]:
-        """Take the messages of a type that the node has sent, oldest first."""
+        """Take the messages of a type that the node has sent, oldest first. New connections open at once."""
+        while handshakes := [e for e in self.agenda.entries if type(e.message) in (Opening, Opened)]:
+            for e in handshakes:
+                self.agenda.entries.remove(e)
+                self.network.receive(e.sender, e.node, e.connection, e.message, self.journal.now, e.cause)
         taken = sorted(
             e
             for e in self.agenda.entries

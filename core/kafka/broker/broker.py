@@ -255,7 +255,7 @@ class Broker(BrokerContext):
         self.channel.reset()
         if self.voter is not None:
             self.voter.process_ended()
-        self.network.process_died(self.address, self.journal.now, self.journal.cause)
+        self.network.process_died(self.address, self.journal.now, self.journal.cause, power=how == "power-loss")
 
     def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...], how: str = DRAWN, draw: random.Random | None = None) -> None:
         """Simulate the loss of the page cache. After the loss, each log ends where its data on disk ends (`Disk#lose_unflushed`)."""

@@ -156,10 +156,12 @@ class Client(Node, metaclass=ABCMeta):
         return self.nodes or self.config.bootstrap or self.brokers
 
     def least_loaded_node(self) -> str:
-        """Return the next known broker that the client can try to connect to (`NetworkClient#leastLoadedNode`)."""
+        """Return the next known broker that the client can try to connect to, but none that owes it a response if there is another one
+        (`NetworkClient#leastLoadedNode`)."""
         now, nodes = self.journal.now, self.known_nodes()
         candidates = [nodes[(self._next_broker + i) % len(nodes)] for i in range(len(nodes))]
-        broker = next((b for b in candidates if self.reconnect_time(b) <= now), candidates[0])
+        ready = [broker for broker in candidates if self.reconnect_time(broker) <= now]
+        broker = next((broker for broker in ready if not self.awaits_response(broker)), (ready or candidates)[0])
         self._next_broker = (nodes.index(broker) + 1) % len(nodes)
         return broker
 
@@ -188,11 +190,17 @@ class Client(Node, metaclass=ABCMeta):
                 self.journal.emit(events.ClientRebootstrapped.kind, self.name, ", ".join(known), reason)
             self._attempts_since = now
 
+    def awaits_response(self, node: str) -> bool:
+        """Return whether a request to a broker is in flight."""
+        return node == self._metadata_node
+
     def abandon_connection(self, node: str) -> None:
         """Close the connection to a broker that did not respond in time, and handle the loss of the connection."""
         self.network.disconnect(self.address, node)
         self.connection_failed(node)
         self.journal.blame(self.why_silent(node, self.journal.now - self.config.request_timeout))
+        if self._metadata_node == node:
+            self._metadata_failed()
         self.connection_lost(node)
 
     def await_metadata(self) -> None:
@@ -225,10 +233,7 @@ class Client(Node, metaclass=ABCMeta):
 
     def _metadata_timed_out(self, correlation: object) -> None:
         if self._metadata_node and correlation == self._metadata_correlation:
-            self.network.disconnect(self.address, self._metadata_node)
-            self.connection_failed(self._metadata_node)
-            self.journal.blame(self.why_silent(self._metadata_node, self.journal.now - self.config.request_timeout))
-            self._metadata_failed()
+            self.abandon_connection(self._metadata_node)
 
     def _metadata_failed(self) -> None:
         """Request metadata again after retry.backoff.ms (`Metadata#failedUpdate`)."""

@@ -1,7 +1,8 @@
 """The choices in a simulation, which are the steps that can happen next, and a function that takes one of them. Searches use choices to try
 event orders that differ from the agenda's.
 
-A message can arrive as soon as it is the oldest one on its connection, regardless of the network's delay. A node's timers fire one at a
+A message can arrive as soon as it is the oldest one on its connection, regardless of the network's delay. The notice that a node's
+connections ended arrives after all other messages from that node. A node's timers fire one at a
 time, in order, each when it is due. Time advances only as far as the caller allows. Faults and other acts can happen whenever the caller
 offers them. Taking a choice does only what the choice describes, but afterwards more choices can be possible.
 """
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from core.sim.agenda import Entry
-from core.sim.messages import Timer
+from core.sim.messages import Disconnected, Timer
 from core.sim.simulation import Simulation
 
 
@@ -45,17 +46,21 @@ def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | No
             advance.
     """
     heads: dict[tuple[str, str, int], Entry] = {}
-    for entry in simulation.agenda.entries:
-        connection = (entry.node, entry.sender, entry.connection)
-        head = heads.get(connection)
-        if (head is None or (entry.time, entry.order) < (head.time, head.order)) and simulation.is_live(entry):
-            heads[connection] = entry
-    going = [entry for entry in heads.values() if entry.node not in simulation.paused]
+    oldest: dict[tuple[str, str], Entry] = {}
+    for entry in sorted(simulation.agenda.entries, key=_when):
+        if simulation.is_live(entry):
+            heads.setdefault((entry.node, entry.sender, entry.connection), entry)
+            oldest.setdefault((entry.node, entry.sender), entry)
+    going = [
+        entry
+        for entry in heads.values()
+        if entry.node not in simulation.paused and (type(entry.message) is not Disconnected or entry is oldest[entry.node, entry.sender])
+    ]
     timers = [entry.time for entry in going if entry.sender == entry.node]
     due = simulation.now
     if until is not None and timers:
         due = max(due, min(until, min(timers)))
-    found = [Choice(name_of(entry), entry) for entry in going if entry.sender != entry.node or entry.time <= due]
+    found = [Choice(_full_name(simulation, entry), entry) for entry in going if entry.sender != entry.node or entry.time <= due]
     return sorted(found, key=_name) + list(acts)
 
 
@@ -79,6 +84,16 @@ def name_of(entry: Entry) -> str:
         return f"{entry.sender} → {entry.node}: {'reply ' if entry.connection & 1 else ''}{type(message).__name__}"
     what = f"timer {message.name}" if type(message) is Timer else type(message).__name__
     return f"{entry.node}: {what}"
+
+
+def _full_name(simulation: Simulation, entry: Entry) -> str:
+    """Return the name of an entry's choice, with the number of its connection if its sender or receiver has opened a newer one."""
+    latest = entry.sender == entry.node or simulation.network.is_latest(entry.sender, entry.node, entry.connection)
+    return name_of(entry) if latest else f"{name_of(entry)} on connection {entry.connection >> 1}"
+
+
+def _when(entry: Entry) -> tuple[int, int]:
+    return entry.time, entry.order
 
 
 def _name(choice: Choice) -> str:

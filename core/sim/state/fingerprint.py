@@ -67,7 +67,11 @@ class Fingerprints:
         nodes = [(address, write(simulation.nodes[address])) for address in sorted(simulation.nodes)]
         links = []
         for (sender, node), link in sorted(network.links.items()):
-            waiting = [(bool(t & 1), write(message)) for t, message, _ in link.waiting if network.is_open(sender, node, t)]
+            waiting = [
+                (bool(t & 1), network.is_latest(sender, node, t), write(message))
+                for t, message, _ in link.waiting
+                if node in network.off or network.is_open(sender, node, t) or network.is_reset(sender, node, t)
+            ]
             faults = (link.latency, link.jitter, link.loss_ppm, link.duplicate_ppm, link.reorder_ppm, link.cut, link.held)
             links.append((sender, node, faults, max(0, link.last_arrival - simulation.now), waiting))
         draws = () if network.plain and not any(link.jitter or link.loss_ppm for link in network.links.values()) else write(network.random)
@@ -77,7 +81,19 @@ class Fingerprints:
             (address, writer.moment(since), [writer.due(entry) for entry in waiting])
             for address, (since, waiting) in sorted(simulation.paused.items())
         ]
-        of_network = (sorted(network.alive.items()), sorted(network.lose_next), network.zero_latency, links, draws, list(self._elided()))
+        connections = [
+            (
+                pair,
+                each.established,
+                each.accepted == each.number,
+                each.oldest > each.number,
+                [write(message) for message, _ in each.unsent],
+            )
+            for pair, each in sorted(network.connections.items(), key=itemgetter(0))
+            if not each.is_settled
+        ]
+        alive = [(address, runs, address in network.off) for address, runs in sorted(network.alive.items())]
+        of_network = (alive, sorted(network.lose_next), network.zero_latency, links, connections, draws, list(self._elided()))
         return (nodes, of_network, agenda, paused, [write(each) for each in self.also])
 
     def _elided(self) -> Iterator[Form]:
@@ -93,13 +109,16 @@ def _when(entry: Entry) -> tuple[int, int]:
     return entry.time, entry.order
 
 
-def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool], list[Entry]]:
-    """Return the live entries of the agenda by connection. An open connection is identified by its two ends and by which end opened it."""
-    found: dict[tuple[str, str, bool], list[Entry]] = {}
+def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool, bool], list[Entry]]:
+    """Return the live entries of the agenda by connection. An open connection is identified by its two ends, by which end opened it, and by
+    whether that end has opened a newer one since.
+    """
+    found: dict[tuple[str, str, bool, bool], list[Entry]] = {}
     for entry in simulation.agenda.entries:
         if simulation.is_live(entry):
-            reply = entry.sender != entry.node and bool(entry.connection & 1)
-            found.setdefault((entry.node, entry.sender, reply), []).append(entry)
+            timer = entry.sender == entry.node
+            latest = timer or simulation.network.is_latest(entry.sender, entry.node, entry.connection)
+            found.setdefault((entry.node, entry.sender, not timer and bool(entry.connection & 1), latest), []).append(entry)
     return found
 
 

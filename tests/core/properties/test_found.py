@@ -153,7 +153,7 @@ def test_a_controllers_request_is_sent_again_until_it_is_answered(release: str) 
     cluster.do(acts.Elect("preferred", TopicPartition("t", 0)))
     cluster.run_until(35 * SECOND)
     assert cluster.partition_view(TopicPartition("t", 0)).replica_on(2).role == "follower"
-    assert cluster.network.disconnects[("b1", "b2")] == 1, "the fetcher of broker 1 had no answer for replica.socket.timeout.ms"
+    assert cluster.network.connections["b1", "b2"].number == 1, "the fetcher of broker 1 had no answer for replica.socket.timeout.ms"
     cluster.do(acts.Heal())
     cluster.run_until(80 * SECOND)
     view = cluster.partition_view(TopicPartition("t", 0))

@@ -38,7 +38,7 @@ class Written(NamedTuple):
 
 
 class Server(Node):
-    """A primary or a backup. If `hasty` is set, a primary responds before the backup has the value."""
+    """A primary or a backup. If `hasty` is set, a primary responds before it sends the value to the backup."""
 
     def __init__(self, address: str, other: str, network: Network, journal: Journal, *, primary: bool, hasty: bool) -> None:
         super().__init__(address, network, journal)
@@ -47,6 +47,7 @@ class Server(Node):
         self.hasty = hasty
         self.alone = False
         self.values: list[int] = []
+        self.timers = {"copy": self._send_copy}
         self.handlers = {Write: self._write, Copy: self._copy, Copied: self._copied, Disconnected: self._disconnected}
 
     def _write(self, write: Write, sender: str) -> None:
@@ -54,10 +55,15 @@ class Server(Node):
             return
         self.values.append(write.value)
         self.journal.emit("written", self.address, write.value)
-        if not self.alone:
-            self.send(self.other, Copy(write.value))
+        if self.hasty and not self.alone:
+            self.timer(1, "copy", write.value)
+        elif not self.alone:
+            self._send_copy(write.value)
         if self.alone or self.hasty:
             self.reply("client", Written(write.value))
+
+    def _send_copy(self, value: int) -> None:
+        self.send(self.other, Copy(value))
 
     def _copy(self, copy: Copy, sender: str) -> None:
         self.values.append(copy.value)

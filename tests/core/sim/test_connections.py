@@ -1,4 +1,6 @@
-"""Connections keep the order in which messages were sent, whatever the properties of their link, as TCP does (FIFO in each direction)."""
+"""Connections keep the order in which messages were sent, whatever the properties of their link, as TCP does (FIFO in each direction), and
+end after what was sent.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,11 @@ import random
 import pytest
 
 from core.sim.agenda import Agenda
-from core.sim.network import Network
+from core.sim.journal import Journal
+from core.sim.messages import Disconnected
+from core.sim.network import RETRANSMISSION, Network
+from core.sim.node import Node
+from core.sim.simulation import Simulation
 
 A_TO_B = ("a", "b")
 
@@ -22,6 +28,7 @@ class Wire:
         self.network.alive.update(a=True, b=True)
         self.now = 0
         self.sent = 0
+        self.handled: dict[str, list[object]] = {"a": [], "b": []}
 
     def send(self, count: int = 1, every: int = 10, sender: str = "a", node: str = "b") -> None:
         """Send the next numbers at intervals of the given number of µs."""
@@ -31,11 +38,22 @@ class Wire:
             self.now += every
 
     def arrived(self, node: str = "b") -> list[object]:
-        """Take the messages that arrive at a node on open connections, in order."""
-        entries = sorted(entry for entry in self.agenda.entries if entry.node == node)
-        for entry in entries:
-            self.agenda.entries.remove(entry)
-        return [entry.message for entry in entries if self.network.is_open(entry.sender, entry.node, entry.connection)]
+        """Let everything arrive that is on its way, and take what the process of a node has handled since the last call."""
+        while self.agenda.entries:
+            entry = self.agenda.pop()
+            self.now = max(self.now, entry.time)
+            if self.network.receive(entry.sender, entry.node, entry.connection, entry.message, self.now, entry.cause):
+                self.handled[entry.node].append(entry.message)
+        handled, self.handled[node] = self.handled[node], []
+        return handled
+
+    def dies(self, node: str, *, power: bool = False) -> None:
+        """End the process of a node, which had handled nothing since the last call of `arrived`."""
+        self.network.process_died(node, self.now, 0, power=power)
+
+    def starts(self, node: str) -> None:
+        """Start the process of a node again."""
+        self.network.process_started(node, self.now)
 
 
 @pytest.mark.parametrize(("jitter", "loss_ppm"), [(0, 0), (5_000, 0), (0, 300_000), (5_000, 300_000)])
@@ -103,14 +121,6 @@ def test_the_other_direction_has_an_order_of_its_own() -> None:
     assert min(wire.agenda.entries).node == "a"
 
 
-def test_a_connection_that_was_given_up_brings_nothing_more() -> None:
-    wire = Wire()
-    wire.send(2)
-    wire.network.disconnect("a", "b")
-    wire.send(1)
-    assert wire.arrived() == [3]
-
-
 def test_only_a_proxy_lets_later_requests_overtake() -> None:
     wire = Wire(reorder_ppm=300_000)
     wire.send(100, every=1_000)
@@ -119,14 +129,139 @@ def test_only_a_proxy_lets_later_requests_overtake() -> None:
     assert sorted(arrived) == list(range(1, 101))  # type: ignore[type-var]
 
 
-def test_a_request_in_the_network_survives_its_sender_closing_the_connection() -> None:
+# --- the ends of connections -----------------------------------------------------------------------------------------
+
+
+def test_what_a_killed_process_had_sent_arrives_before_the_end_of_its_connection() -> None:
+    wire = Wire(jitter=5_000, loss_ppm=300_000)
+    wire.send(5)
+    wire.dies("a")
+    assert wire.arrived() == [1, 2, 3, 4, 5, Disconnected("a")]
+
+
+def test_what_a_killed_process_had_sent_crosses_a_cut_link_when_it_heals() -> None:
+    wire = Wire()
+    wire.network.cut(A_TO_B)
+    wire.send(2)
+    wire.dies("a")
+    assert wire.arrived() == []
+    wire.starts("a")
+    wire.send(1)
+    wire.network.heal(A_TO_B, wire.now)
+    assert wire.arrived() == [1, 2, Disconnected("a"), 3]
+
+
+def test_a_reply_of_a_killed_process_arrives_before_the_end_of_the_connection() -> None:
+    wire = Wire()
+    wire.send(1)
+    assert wire.arrived() == [1]
+    wire.network.send("b", "a", "reply", wire.now, 0, reply=True)
+    wire.dies("b")
+    assert wire.arrived("a") == ["reply", Disconnected("b")]
+
+
+def test_a_process_does_not_see_what_was_sent_to_the_process_before_it() -> None:
+    wire = Wire()
+    wire.send(2)
+    wire.dies("b")
+    wire.starts("b")
+    wire.send(1)
+    assert wire.arrived() == []
+    assert wire.arrived("a") == [Disconnected("b")]
+    wire.send(1)
+    assert wire.arrived() == [4]
+
+
+def test_after_a_power_loss_what_had_left_the_machine_arrives_and_nothing_else() -> None:
+    wire = Wire()
+    wire.send(2)
+    wire.network.cut(A_TO_B)
+    wire.send(2)
+    wire.dies("a", power=True)
+    wire.network.heal(A_TO_B, wire.now)
+    assert wire.arrived() == [1, 2]
+
+
+def test_after_a_power_loss_a_message_that_was_lost_on_its_way_is_not_sent_again() -> None:
+    arrived, sent_again = set(), set()
+    for seed in range(20):
+        wire = Wire(loss_ppm=500_000, seed=seed)
+        wire.send(1)
+        lost = wire.agenda.entries[0].time > RETRANSMISSION
+        wire.dies("a", power=True)
+        (sent_again if lost else arrived).add(tuple(wire.arrived()))
+    assert (arrived, sent_again) == ({(1,)}, {()})
+
+
+def test_what_is_held_in_the_network_arrives_although_its_sender_has_lost_its_power() -> None:
     wire = Wire()
     wire.network.hold(A_TO_B)
     wire.send(2)
-    wire.network.disconnect("a", "b")
-    wire.send(1)
+    wire.dies("a", power=True)
     wire.network.release(A_TO_B, wire.now)
-    assert wire.arrived() == [1, 2, 3]
+    assert wire.arrived() == [1, 2]
+
+
+def test_nobody_learns_of_a_power_loss_until_the_machine_is_back() -> None:
+    wire = Wire()
+    wire.send(1)
+    wire.dies("b", power=True)
+    assert (wire.arrived(), wire.arrived("a")) == ([], [])
+    wire.send(1)
+    assert (wire.arrived(), wire.arrived("a")) == ([], [])
+    wire.starts("b")
+    assert (wire.arrived(), wire.arrived("a")) == ([], [Disconnected("b")])
+    wire.send(1)
+    assert wire.arrived() == [3]
+
+
+def test_after_the_return_of_a_machine_the_next_request_on_the_old_connection_is_reset() -> None:
+    wire = Wire()
+    wire.dies("b", power=True)
+    wire.starts("b")
+    assert wire.arrived("a") == []
+    wire.send(1)
+    assert (wire.arrived(), wire.arrived("a")) == ([], [Disconnected("b")])
+
+
+def test_a_refusal_waits_for_the_link_back() -> None:
+    wire = Wire()
+    wire.network.cut(("b", "a"))
+    wire.dies("b")
+    wire.send(1)
+    assert wire.arrived("a") == []
+    wire.network.heal(("b", "a"), wire.now)
+    assert wire.arrived("a") == [Disconnected("b")]
+
+
+def test_the_server_still_handles_what_a_client_sent_before_it_closed_the_connection() -> None:
+    """TCP delivers what was sent. The replies to it are dropped, and do not reach the next connection."""
+    for hold in (False, True):
+        wire = Wire()
+        if hold:
+            wire.network.hold(A_TO_B)
+        wire.send(2)
+        wire.network.disconnect("a", "b")
+        wire.network.release(A_TO_B, wire.now)
+        assert wire.arrived() == [1, 2]
+        wire.network.send("b", "a", "late reply", wire.now, 0, reply=True)
+        assert wire.arrived("a") == []
+        wire.send(1)
+        assert wire.arrived() == [3]
+        wire.network.send("b", "a", "reply", wire.now, 0, reply=True)
+        assert wire.arrived("a") == ["reply"]
+
+
+def test_a_server_that_closes_a_connection_does_not_read_it_any_longer() -> None:
+    wire = Wire()
+    wire.send(1)
+    assert wire.arrived() == [1]
+    wire.network.send("b", "a", "reply", wire.now, 0, reply=True)
+    wire.send(1)
+    wire.network.close("b", "a", wire.now, 0)
+    assert (wire.arrived(), wire.arrived("a")) == ([], ["reply", Disconnected("b")])
+    wire.send(1)
+    assert wire.arrived() == [3]
 
 
 def test_a_held_request_does_not_reach_the_next_process_of_its_receiver() -> None:
@@ -134,8 +269,59 @@ def test_a_held_request_does_not_reach_the_next_process_of_its_receiver() -> Non
     wire.network.hold(A_TO_B)
     wire.send(2)
     wire.network.disconnect("a", "b")
-    wire.network.process_died("b", wire.now, 0)
-    wire.network.alive["b"] = True
+    wire.dies("b")
+    wire.starts("b")
     wire.send(1)
     wire.network.release(A_TO_B, wire.now)
     assert wire.arrived() == [3]
+
+
+# --- new connections -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("greets", "trips"), [(False, 1), (True, 2)])
+def test_a_new_connection_costs_round_trips_before_the_first_request(greets: bool, trips: int) -> None:
+    wire = Wire()
+    if greets:
+        wire.network.greets.add("a")
+    wire.network.disconnect("a", "b")
+    wire.send(2, every=0)
+    assert wire.arrived() == [1, 2]
+    assert wire.now == (2 * trips + 1) * wire.network.latency
+    wire.send(1, every=0)
+    assert wire.arrived() == [3]
+    assert wire.now == (2 * trips + 2) * wire.network.latency
+
+
+def test_requests_do_not_leave_before_the_connection_is_open() -> None:
+    """The handshake fails if either direction is cut. A client that gives up has sent nothing."""
+    for direction in (A_TO_B, ("b", "a")):
+        wire = Wire()
+        wire.network.disconnect("a", "b")
+        wire.network.cut(direction)
+        wire.send(2)
+        assert wire.arrived() == []
+        wire.network.disconnect("a", "b")
+        wire.send(1)
+        wire.network.heal(direction, wire.now)
+        assert wire.arrived() == [3]
+
+
+def test_only_the_greeting_needs_the_process_at_the_other_end() -> None:
+    for greets in (False, True):
+        agenda = Agenda()
+        lab = Simulation(Journal(), agenda, Network(agenda, 100, 0, 0, random.Random(0)))
+        lab.nodes.update({address: Node(address, lab.network, lab.journal) for address in ("a", "b")})
+        heard: set[object] = set()
+        lab.nodes["b"].handlers[int] = lambda message, _, heard=heard: heard.add(message)
+        if greets:
+            lab.network.greets.add("a")
+        lab.network.disconnect("a", "b")
+        lab.pause("b")
+        for request in (1, 2):
+            lab.nodes["a"].send("b", request)
+            lab.run_until(lab.now + 1_000)
+            lab.network.disconnect("a", "b")
+        lab.resume("b")
+        lab.run_until(lab.now + 1_000)
+        assert heard == (set() if greets else {1, 2})

@@ -79,7 +79,7 @@ def test_the_planted_bug_is_found() -> None:
     print(outcome)
     assert outcome.bad == "lost [1]"
     assert outcome.path == (
-        "client: timer write", "client → a: Write", "a → client: reply Written", "kill a", "a → b: Disconnected",
+        "client: timer write", "client → a: Write", "a → client: reply Written", "kill a", "a → b: reply Disconnected",
     )  # fmt: skip
 
 
@@ -114,7 +114,16 @@ def test_time_passes_only_as_far_as_allowed() -> None:
 def test_what_a_dead_process_was_sent_may_not_happen() -> None:
     toy = Toy(hasty=False)
     choose(toy, "client: timer write", "kill a")
-    assert [each.name for each in enabled(toy)] == ["a → b: Disconnected", "a → client: Disconnected"]
+    assert [each.name for each in enabled(toy)] == ["a → b: reply Disconnected", "a → client: reply Disconnected"]
+
+
+def test_the_end_of_connections_comes_after_all_that_a_dead_process_had_sent() -> None:
+    toy = Toy(hasty=False)
+    choose(toy, "client: timer write", "client: timer write", "client → a: Write", "kill a")
+    assert [each.name for each in enabled(toy)] == ["a → b: Copy on connection 0", "a → client: reply Disconnected"]
+    choose(toy, "a → b: Copy on connection 0")
+    assert toy.servers[1].values == [1]
+    assert [each.name for each in enabled(toy)] == ["a → b: reply Disconnected", "a → client: reply Disconnected"]
 
 
 def test_a_paused_node_does_nothing() -> None:

@@ -386,8 +386,6 @@ class Consumer(Client):
         silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= timeout}
         silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= timeout}
         for node in silent:
-            self.network.disconnect(self.address, node)
-            self.connection_failed(node)
-            self.connection_lost(node)
+            self.abandon_connection(node)
         waiting = [sent_at for _, sent_at in self.in_flight.values()] + [sent_at for _, _, sent_at in self._validating.values()]
         self.timer(max(min(SECOND, min(waiting, default=now) + timeout - now), 1), "watch")

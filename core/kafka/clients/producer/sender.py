@@ -165,6 +165,10 @@ class Sender(RecordAccumulator):
                 self._partition_in_flight[tp] = self._partition_in_flight.get(tp, 0) + 1
         journal.cause = outer_cause
 
+    def awaits_response(self, node: str) -> bool:
+        """Return whether a request to a broker is in flight."""
+        return super().awaits_response(node) or any(batch.sent_to == node for batch in self.in_flight.values())
+
     def flushes(self) -> bool:
         """Return whether to send batches before linger.ms has elapsed, which is necessary if the transaction is ending."""
         return self.transactions is not None and self.transactions.state.is_completing

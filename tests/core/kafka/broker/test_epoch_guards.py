@@ -59,7 +59,11 @@ def test_a_question_of_another_epoch_is_fenced(fenced: bool) -> None:
     cluster, events = stale_follower(["fetch-epoch-fencing", *([] if fenced else ["truncation-epoch-fencing"])])
     epoch = cluster.brokers[1].partitions[TP].leader_epoch
     for asked in (epoch - 1, epoch, epoch + 1):
-        cluster.brokers[1].handle(OffsetsForLeaderEpochRequest(asked, 3, 0, ((TP, asked, 0),)), "b3")
+        request = OffsetsForLeaderEpochRequest(asked, 3, 0, ((TP, asked, 0),))
+        cluster.network.send("b3", "b1", request, cluster.now, 0)
+        (entry,) = [entry for entry in cluster.agenda.entries if entry.message is request]
+        cluster.agenda.take(entry)
+        cluster.handle(entry)
     answers = [entry.message for entry in cluster.agenda.entries if type(entry.message) is OffsetsForLeaderEpochResponse]
     errors = {answer.correlation - epoch: answer.partitions[0][1] for answer in answers}
     assert errors == ({-1: "FENCED_LEADER_EPOCH", 0: "NONE", 1: "UNKNOWN_LEADER_EPOCH"} if fenced else dict.fromkeys((-1, 0, 1), "NONE"))

@@ -136,7 +136,8 @@ def test_at_least_once_repeats_what_was_produced_and_not_committed(release: str)
     start(run, "at-least-once")
     assert counts(run) == (10, 10, 3, 0, 0)
     (sentence,) = said(told, "processed-twice")
-    assert "PROCESSED TWICE: 3 records" in sentence
+    # In older releases, instance 2 first hears from the leader of in-1, and its second poll has one record of in-0.
+    assert f"PROCESSED TWICE: {'1 record' if release in ('0.10.2', '0.11', '2.7') else '3 records'}" in sentence
     assert "instance 2 of process app produced the output again" in sentence
     (harm,) = {(each[-1], each[1]) for each in told if each[3] == "processed-twice"}
     (cause,) = [events.explain(each) for each in told if each[0] == harm[0]]
@@ -166,21 +167,27 @@ def test_at_most_once_loses_what_was_committed_and_not_produced(release: str) ->
     ],
 )
 def test_a_death_between_two_output_partitions_leaves_half(delivery: str, after: Counts, in_the_end: Counts) -> None:
-    """The batch for one output partition is acknowledged; the other one is still on its way when the process dies."""
+    """The batch for one output partition is acknowledged; the other one waits for a cut link when the process dies. The machine of the process
+    would still send it, but the broker that gets it has restarted and does not know the connection.
+    """
     told: list[tuple] = []
     run = cluster("4.3", told, partitions=1)
     one, other = (run.partition_view(TopicPartition("out", number)).leader for number in (0, 1))
     assert one != other
     run.do(acts.StartProcess("in", "out", "app", delivery=delivery, copies=2, max_poll_records=3))
-    run.do(acts.Link(("app", f"b{other}"), latency=SECOND))
+    run.do(acts.Cut(("app", f"b{other}"), one_way=True))
     while not any(each[3] == "produce-acked" and each[4] == "app" for each in told):
         run.step()
     assert counts(run)[3] == 0, "the running instance has the records in hand"
     run.do(acts.KillProcess("app"))
     run.run_until(run.now + SECOND)
     assert counts(run) == after
-    run.do(acts.Link(("app", f"b{other}"), latency=500))
-    start(run, delivery)
+    run.do(acts.Kill(other))
+    run.run_until(run.now + 20 * SECOND)
+    run.do(acts.Start(other))
+    run.run_until(run.now + 10 * SECOND)
+    run.do(acts.Heal())
+    start(run, delivery, seconds=30)
     assert counts(run) == in_the_end
     if delivery != "exactly-once":
         (sentence,) = said(told, "half-visible")

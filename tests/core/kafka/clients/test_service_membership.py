@@ -96,7 +96,7 @@ def test_a_static_instance_keeps_its_partitions_when_it_restarts_in_time() -> No
     run = Run("4.1", attrs.evolve(SERVICE, instance_id="host"))
     before = run.owned(FAST, SLOW)
     run.cluster.do(acts.StopService("app", SLOW))
-    run.cluster.run_until(17 * SECOND)
+    run.cluster.run_until(16 * SECOND)
     run.cluster.do(attrs.evolve(SERVICE, instance_id="host"))
     run.cluster.run_until(22 * SECOND)
     assert run.owned(FAST, SLOW) == before

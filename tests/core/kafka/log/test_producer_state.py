@@ -170,7 +170,7 @@ def made() -> tuple[Cluster, list[tuple]]:
 
 @pytest.mark.parametrize("idempotence", [True, False])
 def test_under_failures_only_the_idempotent_producer_writes_everything_once(idempotence: bool) -> None:
-    """A load continues through killed leaders and lost responses: without idempotence, some records are duplicated; with idempotence, none
+    """A load continues through leaders without power and lost responses: without idempotence, some records are duplicated; with idempotence, none
     are.
     """
     cluster, events = made()
@@ -180,7 +180,7 @@ def test_under_failures_only_the_idempotent_producer_writes_everything_once(idem
             cluster.run_until(cluster.now + 3_000_000)
             cluster.do(acts.Cut((f"b{leader}", "app"), one_way=True))
             cluster.run_until(cluster.now + 500_000)
-            cluster.do(acts.Kill(leader))
+            cluster.do(acts.PowerLoss(leader, unflushed="kept"))
             cluster.do(acts.Heal())
             cluster.run_until(cluster.now + 20_000_000)
             cluster.do(acts.Start(leader))

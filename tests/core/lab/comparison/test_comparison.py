@@ -44,7 +44,7 @@ def test_without_faults_nothing_is_lost_dirty_or_unavailable(variant: str) -> No
 
 
 @pytest.mark.parametrize(("variant", "lost", "outage"), [
-    ("kafka", 0, (7, 9.5)), ("kafka-acks-1", 1, (7, 9.5)), ("mysql", 1, (29, 31)), ("mysql-semi-sync", 0, (29, 31)),
+    ("kafka", 0, (7, 9.5)), ("kafka-acks-1", 1, (7, 9.5)), ("mysql", 0, (29, 31)), ("mysql-semi-sync", 0, (29, 31)),
     ("quorum", 0, (0.1, 0.6)),
 ])  # fmt: skip
 def test_the_primary_dies(variant: str, lost: int, outage: tuple[float, float]) -> None:
