@@ -118,7 +118,7 @@ class ModelRun:
         self.system = _known(system.variant.build(self.seed, self.recorder))
         for each in scenario.clients:
             if isinstance(self.system, KafkaSystem):
-                self.system.add_client(each.name, each.servers)
+                self.system.add_client(each.name, each.servers, confined=True)
             else:
                 self.system.add_client(each.name, each.servers, session=each.session)
         if isinstance(self.system, KafkaSystem) and not self._is_by_hand:

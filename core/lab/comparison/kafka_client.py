@@ -86,12 +86,12 @@ class WorkloadClient(Client):
     tp: Final[TopicPartition]
 
     def __init__(
-        self, name: str, tp: TopicPartition, brokers: tuple[int, ...], network: Network, journal: Journal, durability: DurabilityObserver,
+        self, name: str, tp: TopicPartition, brokers: tuple[int, ...], reachable: tuple[int, ...], network: Network, journal: Journal, durability: DurabilityObserver,
         ledger: Account, acks: int, serve: Callable[[str, str, int, str, int], Served],
     ) -> None:  # fmt: skip
         super().__init__(name, tp.topic, brokers, network, journal, durability)
         self.tp = tp
-        self.reachable = brokers
+        self.reachable = reachable
         self.ledger = ledger
         self.acks = acks
         self.serve = serve

@@ -111,12 +111,19 @@ class KafkaSystem:
             self.step()
         cluster.run_until(time)
 
-    def add_client(self, name: str, servers: tuple[str, ...] = ()) -> WorkloadClient:
-        """Add a client that needs no time to reach the brokers. `servers` contains the client's bootstrap servers."""
+    def add_client(self, name: str, servers: tuple[str, ...] = (), *, confined: bool = False) -> WorkloadClient:
+        """Add a client that needs no time to reach the brokers.
+
+        Args:
+            name: the name of the client.
+            servers: the client's bootstrap servers; empty for all brokers.
+            confined: whether the client can connect only to its bootstrap servers, and not to the other brokers that it learns of.
+        """
         cluster, network = self.cluster, self.cluster.network
         brokers = tuple(broker_of(server) for server in servers or self.servers)
+        reachable = brokers if confined else tuple(broker_of(server) for server in self.servers)
         client = WorkloadClient(
-            name, TP, brokers, network, cluster.journal, cluster.account, self.account, self.settings.acks, self.replicas.serve
+            name, TP, brokers, reachable, network, cluster.journal, cluster.account, self.account, self.settings.acks, self.replicas.serve
         )  # fmt: skip
         cluster.add_client(client)
         self.clients[name] = client

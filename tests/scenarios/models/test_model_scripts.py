@@ -154,7 +154,7 @@ timeline:
   - {{write: {{client: stays, key: c, limit: 5s}}}}
   - {{read: {{client: stays, key: b, limit: 5s}}}}
   - wait: 10s
-    expect: {{a@1: {{outcome: ok}}, b@1: {{outcome: ok}}, c@1: {{outcome: fail}}, stays: {{outcome: "!= ok"}}}}
+    expect: {{a@1: {{outcome: ok}}, b@1: {{outcome: ok}}, c@1: {{outcome: "!= ok"}}, stays: {{outcome: "!= ok"}}}}
 """
     (result,) = run_model_scenario(read(script.replace(", expect: {}", "")))
     assert result.held, [(check.expected, check.got) for check in result.failures]

@@ -34,7 +34,16 @@ class ByHand:
         self.replicas = Replicas(cluster, TP)
         self.writer, self.reader = (
             WorkloadClient(
-                name, TP, (1, 2, 3), cluster.network, cluster.journal, cluster.account, self.account, acks_value, self.replicas.serve
+                name,
+                TP,
+                (1, 2, 3),
+                (1, 2, 3),
+                cluster.network,
+                cluster.journal,
+                cluster.account,
+                self.account,
+                acks_value,
+                self.replicas.serve,
             )
             for name in ("w", "r")
         )
