@@ -21,6 +21,7 @@ SLOW: Final = "slow"
 CLOCK: Final = "clock"
 STALLED: Final = "stalled"
 SETTING: Final = "setting"
+STORAGE: Final = "storage"
 
 SETTINGS: Final = "settings"
 """The place of changed settings."""

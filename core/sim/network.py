@@ -38,7 +38,7 @@ import heapq
 from typing import Final
 
 from core.sim.agenda import Agenda
-from core.sim.disturbances import DEAD, PAUSED, Disturbances
+from core.sim.disturbances import DEAD, PAUSED, STORAGE, Disturbances
 from core.sim.long_polling import LongPolls
 from core.sim.messages import Disconnected, Opened, Opening
 from core.sim.random_stream import RandomStream
@@ -488,6 +488,7 @@ class Network:
         """Let the process of a node run. If its machine had lost power, the messages that wait for the machine arrive now."""
         self.alive[node] = True
         self.disturbances.end(node, DEAD, now)
+        self.disturbances.end(node, STORAGE, now)
         if node in self.off:
             self.off.discard(node)
             for direction, link in list(self.links.items()):

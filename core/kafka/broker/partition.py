@@ -62,6 +62,9 @@ _STAY_PENDING: Final = frozenset(
 _REVERT: Final = frozenset({errors.OPERATION_NOT_ATTEMPTED, errors.INELIGIBLE_REPLICA})
 """If the response to an ISR proposal is an error in `_REVERT`, the leader reverts to the committed ISR."""
 
+LOG_START: Final = "log start"
+"""In `Disturbances.changed`, with a partition: the event that last deleted records at the beginning of its log."""
+
 
 class Partition:
     """One partition on one broker.

@@ -434,7 +434,7 @@ class ReplicaManager:
             return
         partition = self.partitions.get(request.tp)
         if partition is None or not partition.is_leader:
-            why = 0 if partition is None else partition.changed_by
+            why = () if partition is None else (partition.changed_by,)
             refuse_produce(self.broker, sender, request, self.hosted.missing_error(request.tp), (), 0, why=why)
             return
         if request.transactional_id and self.add_partitions_manager.needs_verification(request):

@@ -13,7 +13,7 @@ from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import fetched_ranges
 from core.kafka.messages import AssignReplicasToDirsRequest, FetchResponse, ProduceRequest
-from core.sim.disturbances import SLOW
+from core.sim.disturbances import SLOW, STORAGE
 from core.sim.units import SECOND, US_PER_MS
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class LogDirectories:
         gone = disk.fail(number)
         journal = broker.journal
         journal.cause = journal.emit(events.LogDirFailed.kind, broker.id, number, len(gone))
+        broker.network.disturbances.begin(broker.address, STORAGE, journal.cause, journal.now)
         if not self.online_ids() or not broker.release.survives_failed_dir:
             broker.stop("halted")
         else:

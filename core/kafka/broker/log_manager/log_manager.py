@@ -11,7 +11,7 @@ from core.kafka import events
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.log_manager.log_cleaner import LogCleaner
-from core.kafka.broker.partition import Partition
+from core.kafka.broker.partition import LOG_START, Partition
 from core.kafka.ids import TopicPartition
 from core.kafka.log.segments import delete_old_segments
 from core.sim.units import SECOND
@@ -108,7 +108,7 @@ class LogManager:
 
     def delete_old_segments(self) -> None:
         """Apply retention to the log of each replica, up to that replica's high watermark, whether the broker leads or follows the
-        partition (`LogManager#cleanupLogs`).
+        partition (`LogManager#cleanupLogs`). Segments end because records are appended after them, so the last append is the cause.
         """
         broker = self._broker
         now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
@@ -120,12 +120,13 @@ class LogManager:
                 continue
             old, before = log.log_start, log.readable_runs()
             for deleted in delete_old_segments(log, now):
-                journal.emit(
-                    events.SegmentsDeleted.kind,
+                journal.emit_because(
+                    log.last_append, events.SegmentsDeleted.kind,
                     broker.id, tp.topic, tp.partition, deleted.start, deleted.end, deleted.segments, deleted.rule,
                 )  # fmt: skip
             if log.log_start != old:
                 broker.account.log_start_moved(tp, log, before, old, journal.seq)
+                broker.network.disturbances.changed((tp, LOG_START), journal.seq)
                 partition = self._partitions.get(tp)
                 if partition is None:
                     broker.log_start_moved(tp)

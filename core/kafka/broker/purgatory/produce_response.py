@@ -30,15 +30,15 @@ def refuse_produce(
     isr: tuple[int, ...],
     min_isr: int,
     log_start: int = -1,
-    why: int = 0,
+    why: tuple[int, ...] = (),
 ) -> None:
-    """Respond with an error. No records were appended. `why` is the event because of which the partition does not accept records, such as a
-    smaller ISR or another leader; 0 if the request itself is the reason.
+    """Respond with an error. No records were appended. `why` are the events because of which the partition does not accept records, such
+    as a smaller ISR or another leader, most important first; 0 is no event. Without any, the request itself is the reason.
     """
     journal, tp = broker.journal, request.tp
     before = journal.cause
     if why:
-        journal.blame((why, before) if before else (why,))
+        journal.blame(tuple(dict.fromkeys(cause for cause in (*why, before) if cause)))
     journal.cause = journal.emit(
         events.AppendRefused.kind, broker.id, tp.topic, tp.partition, request.producer, request.records, error, isr, min_isr
     )

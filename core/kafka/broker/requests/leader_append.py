@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.broker.partition import Partition
+from core.kafka.broker.partition import LOG_START, Partition
 from core.kafka.broker.purgatory.delayed_produce import AppendCompletion, DelayedAppend, DelayedProduce, DelayedProduces, DelayedWrite
 from core.kafka.broker.purgatory.produce_response import refuse_produce, send_produce_response
 from core.kafka.log.control_record import EndTransactionMarker
 from core.kafka.log.leader_term import BatchFields, Term
 from core.kafka.log.producer_state import NO_GUARD
 from core.kafka.messages import ProduceRequest
-from core.sim.journal import Column, null_sink
+from core.sim.journal import MAX_CAUSES, Column, null_sink
 
 APPENDED: Final = events.Appended.kind
 
@@ -31,7 +31,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     ) = request  # fmt: skip
     if acks == -1 and partition.under_min_isr:
         min_isr = partition.effective_min_isr()
-        refuse_produce(broker, sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, min_isr, why=partition.changed_by)
+        refuse_produce(broker, sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, min_isr, why=(partition.changed_by,))
         return
     if size > log.config.max_message_bytes * records:
         refuse_produce(broker, sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
@@ -184,7 +184,7 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
         verified = not (release.verifies_transactions and broker.verifies_transactions)
         error = producers.validate(producer_id, epoch, sequence, transactional=transactional, verified=verified, guard=guard)
         if error != errors.NONE:
-            why = broker.network.disturbances.last_change((tp, producer_id))
+            why = _why_refused(partition, sender, request)
             refuse_produce(broker, sender, request, error, partition.isr, partition.effective_min_isr(), log.log_start, why)
         return error == errors.NONE
     base, end = known.first_offset, known.last_offset + 1
@@ -196,6 +196,23 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
     assert term is not None, "the log holds every batch that the producer state knows"
     _delay(partition, DelayedProduce(end, now + request.timeout, sender, request, base, term))
     return False
+
+
+def _why_refused(partition: Partition, sender: str, request: ProduceRequest) -> tuple[int, ...]:
+    """Return the events because of which the state of a producer refuses its batch, most important first.
+
+    A leader that no longer knows the producer has forgotten it when the log start moved (before 2.4). Otherwise, a marker has raised the
+    producer epoch or ended the transaction. If the batch was sent before that, it also matters what delayed the batch.
+    """
+    broker, tp, disturbances = partition.broker, partition.tp, partition.broker.network.disturbances
+    forgotten = request.producer_id not in partition.producer_state().entries
+    moved = disturbances.last_change((tp, LOG_START)) if forgotten and not broker.release.producers_outlive_segments else 0
+    if moved:
+        return (moved,)
+    ended = disturbances.last_change((tp, request.producer_id))
+    now = broker.journal.now
+    late = disturbances.between(sender, broker.address, now - request.timeout, now) if ended > broker.journal.cause else ()
+    return (*late[: MAX_CAUSES - 2], ended)
 
 
 def delete_records(partition: Partition, offset: int) -> None:
@@ -212,5 +229,6 @@ def delete_records(partition: Partition, offset: int) -> None:
         return
     if moved:
         event = journal.emit(events.LogStartMoved.kind, me, tp.topic, tp.partition, old, log.log_start, "delete-records")
+        partition.broker.network.disturbances.changed((tp, LOG_START), event)
         partition.broker.account.log_start_moved(tp, log, before, old, event)
         partition.log_start_moved()

@@ -140,11 +140,29 @@ def test_every_harm_leads_to_what_was_done(run: Played) -> None:
 
 
 @pytest.mark.parametrize(
+    ("run", "kind", "why", "act", "of"),
+    [
+        (Played(LIBRARY, "t6-retention-forgets-producer", "1.1"), "append-refused", "segments-deleted", "load", '"producer":"plain"'),
+        (Played(LIBRARY, "t8-marker-without-time", "2.7"), "append-refused", "link-held", "hold", '"old"'),
+        (Played(LIBRARY, "d4-log-dir-failure", "3.7"), "produce-waiting", "log-dir-failed", "fail-dir", '"broker":1'),
+    ],
+    ids=str,
+)
+def test_the_first_cause_of_harm_is_what_happened_to_it(run: Played, kind: str, why: str, act: str, of: str) -> None:
+    log = run.play()
+    chain = log.chain(next(harm for harm in log.harms() if harm[3] == kind))
+    assert chain[1][3] == why
+    assert chain[-1][3:5] == ("act", act)
+    assert of in chain[-1][5]
+
+
+@pytest.mark.parametrize(
     "run",
     [
         Played(LIBRARY, "d6-unclean-election-on", "4.3"),
         Played(LIBRARY, "f4-retries-duplicate", "2.8"),
         Played(LIBRARY, "captures-kill-9", "4.3"),
+        Played(LIBRARY, "t8-marker-without-time", "2.7"),
     ],
     ids=str,
 )
