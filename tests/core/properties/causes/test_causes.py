@@ -16,6 +16,7 @@ from core.sim.journal import MAX_CAUSES, Journal
 from scenarios.logs.line_decoder import LineDecoder
 from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_reader import LogReader
+from tests.core.properties.causes.__main__ import exit_code
 from tests.core.properties.causes.chains import STARTS, Log, faults
 from tests.core.properties.causes.counterfactual import PREVENTED, sample, verdicts
 from tests.core.properties.causes.runs import LIBRARY, Played, random_runs
@@ -171,3 +172,10 @@ def test_without_the_act_at_the_end_of_its_chain_harm_does_not_happen(run: Playe
     tried = verdicts(run, log, sample(log, 3))
     assert len(tried) >= 2
     assert {verdict.outcome for verdict in tried} == {PREVENTED}
+
+
+def test_the_exit_code_says_whether_every_harm_is_prevented_or_explained() -> None:
+    assert exit_code(0, prevented=95, explained=5, tried=100) == 0
+    assert exit_code(0, prevented=94, explained=6, tried=100) == 1, "too few harms are prevented"
+    assert exit_code(0, prevented=98, explained=1, tried=100) == 1, "one harm is not explained"
+    assert exit_code(1, prevented=100, explained=0, tried=100) == 1, "an arrow cannot be true"
