@@ -37,6 +37,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
         broker_epoch: the epoch that the controller assigned at registration; -1 before registration.
         metadata_cache: what the broker knows of the cluster.
         settings: the broker's own view of the settings; changes arrive with the metadata.
+        by_hand: whether followers fetch only on command.
         lag_max: replica.lag.time.max.ms, in µs.
         lag_max_messages: replica.lag.max.messages (before 0.9).
         behind: the partitions that this broker leads and in which a follower might be below the LEO or have no running fetch session
@@ -60,6 +61,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
     metadata_cache: Final[MetadataCache]
     behind: Final[dict[TopicPartition, None]]
 
+    by_hand: bool
     lag_max: int
     lag_max_messages: int
     alter_partition: IsrChanges

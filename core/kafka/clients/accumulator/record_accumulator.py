@@ -207,7 +207,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
 
     def why_overdue(self, batch: ProducerBatch) -> tuple[int, ...]:
         """Return the events because of which a batch has had no response: what made its last attempt fail, what keeps its leader silent, or
-        what the leader is waiting for."""
+        what the leader is waiting for. In by-hand mode, the leader waits because no follower was told to fetch."""
         journal, disturbances = self.journal, self.network.disturbances
         leaders = self.leaders_of(batch.tp.topic)
         leader = leaders[batch.tp.partition][0] if batch.tp.partition < len(leaders) else NO_LEADER
@@ -215,7 +215,9 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         failed = (batch.cause,) if batch.cause != batch.created_by else ()
         found = disturbances.between(node, self.address, batch.created, journal.now) or failed
         places = (node, self.address, *map(broker_address, self.account.replicas_of(batch.tp)))
-        return found or disturbances.anywhere(batch.created, journal.now, (node,), places.__contains__) or (batch.cause,)
+        if not found and not self.by_hand:
+            found = disturbances.anywhere(batch.created, journal.now, (node,), places.__contains__)
+        return found or (batch.cause,)
 
     def until_next_timeout(self, most: int) -> int:
         """Return the time in µs until the next request timeout or delivery timeout, capped at `most`."""

@@ -164,6 +164,7 @@ def test_the_first_cause_of_harm_is_what_happened_to_it(run: Played, kind: str, 
         Played(LIBRARY, "f4-retries-duplicate", "2.8"),
         Played(LIBRARY, "captures-kill-9", "4.3"),
         Played(LIBRARY, "t8-marker-without-time", "2.7"),
+        Played(LIBRARY, "s9-fenced-in-the-isr", "2.8"),
     ],
     ids=str,
 )
