@@ -156,12 +156,17 @@ class Client(Node, metaclass=ABCMeta):
         return self.nodes or self.config.bootstrap or self.brokers
 
     def least_loaded_node(self) -> str:
-        """Return the next known broker that the client can try to connect to, but none that owes it a response if there is another one
-        (`NetworkClient#leastLoadedNode`)."""
+        """Return the known broker to ask for metadata: one that is connected and owes the client no response; otherwise, any that is
+        connected; otherwise, one that the client can try to connect to (`NetworkClient#leastLoadedNode`).
+
+        Among equal brokers, each gets its turn. Kafka draws the first one at random.
+        """
         now, nodes = self.journal.now, self.known_nodes()
         candidates = [nodes[(self._next_broker + i) % len(nodes)] for i in range(len(nodes))]
+        connected = [broker for broker in candidates if self.is_connected(broker)]
+        idle = [broker for broker in connected if not self.awaits_response(broker)]
         ready = [broker for broker in candidates if self.reconnect_time(broker) <= now]
-        broker = next((broker for broker in ready if not self.awaits_response(broker)), (ready or candidates)[0])
+        broker = (idle or connected or ready or candidates)[0]
         self._next_broker = (nodes.index(broker) + 1) % len(nodes)
         return broker
 
