@@ -19,7 +19,11 @@ EXPLAINED: Final = {
         "the log start is checkpointed every minute, and it was not recorded whether that happened between the deletion of records and the kill",
     ),
     **dict.fromkeys(
-        ("checkpointed high watermark: 4.0.1-1 point 12 b3 t-a-0", "checkpointed high watermark: 4.2.0-2 point 3 b2 t-b-1"),
+        (
+            "checkpointed high watermark: 4.0.1-1 point 12 b3 t-a-0",
+            "checkpointed high watermark: 4.2.0-1 point 12 b3 t-a-0",
+            "checkpointed high watermark: 4.2.0-2 point 3 b2 t-b-1",
+        ),
         "the checkpoint was written in the milliseconds between a follower's first response, whose high watermark was lower, and its next one",
     ),
     **dict.fromkeys(
@@ -70,7 +74,6 @@ DIFFERENT: Final[dict[str, str]] = {
     "2.1.1-2": "a follower that was being stopped was added to the ISR once more, where it stays as long as its log is as long as its leader's "
     "(KAFKA-7152)",
     "2.1.1-3": "followers that were being stopped were added to the ISR once more, and the controller removed them again, in a higher epoch",
-    "2.8.2-1": AT_ONCE,
     "2.8.2-908": "a producer whose last metadata names only the dead broker 3 delivers some of its batches after 8 seconds to brokers that "
     "were started later; the recording does not show how it found them",
     "2.4.1-612": "a client that knows a higher leader epoch of a topic ignores the metadata of the topic that was created again",
