@@ -402,8 +402,8 @@ class MySQLServer(Server):
             self.emit(events.Writable.kind, self.address)
 
     def follow(self, source: str) -> None:
-        """Replicate from another source (CHANGE REPLICATION SOURCE)."""
-        if self.source and self.source != source:
+        """Replicate from a source over a new connection (STOP REPLICA, CHANGE REPLICATION SOURCE, START REPLICA)."""
+        if self.source:
             self.network.disconnect(self.address, self.source)
         self.source = source
         self.read_only = self.settings.read_only
