@@ -28,7 +28,7 @@ HOT: Final = (
     "kafka/broker/follower_session", "kafka/broker/hosted_partitions", "kafka/broker/partition", "kafka/broker/partition_context",
     "kafka/broker/purgatory/delayed_operations", "kafka/broker/purgatory/delayed_produce", "kafka/broker/purgatory/produce_response",
     "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/requests/fetch_manager", "kafka/broker/requests/fetch_session",
-    "kafka/broker/requests/partition_fetch", "kafka/broker/requests/leader_append", "kafka/clients/accumulator/producer_batch",
+    "kafka/broker/requests/leader_append", "kafka/broker/requests/partition_fetch", "kafka/clients/accumulator/producer_batch",
     "kafka/clients/accumulator/record_accumulator", "kafka/clients/client", "kafka/clients/consumer/consumer",
     "kafka/clients/producer/producer", "kafka/clients/producer/sender", "kafka/log/cleaner/compacted_term", "kafka/log/leader_epoch_cache",
     "kafka/log/leader_term", "kafka/log/readable_log", "kafka/log/replica_log", "lab/cluster", "lab/cluster_nodes", "sim/agenda",
