@@ -47,6 +47,8 @@ def whole(cluster: Cluster) -> list[Any]:
         cls = type(each)
         way = codec(cls)
         state = each[:] if cls is AppendOnlyList else (*way.read_final(each), *way.read([each], [])[0])
+        if cls is set and all(type(value) in ATOMS for value in state):
+            state = sorted(state)  # equal sets can have different orders, which depend on the history of the set
         found.append((cls.__name__, *[value if type(value) in ATOMS else plain(value) for value in state]))
     return found
 
