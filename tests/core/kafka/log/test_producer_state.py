@@ -66,7 +66,7 @@ def test_before_2_4_a_snapshot_is_loaded_without_the_producers_below_the_log_sta
     for sequence in range(2):
         state.update(batch(sequence, sequence, pid=1))
     state.update(batch(2, 0, 4, pid=2))
-    state.take_snapshot()
+    state.take_snapshot(log_start=0)
     state.truncate_and_reload(3, 6, restarted=True)
     assert list(state.entries) == known
     assert state.end_offset == 6
