@@ -96,6 +96,8 @@ BY_SCENARIO: Final = {
 NO_HARM: Final = {
     "retained_batches": "before KAFKA-5494, a producer has one batch in flight, so the leader needs to remember only one",
     "idempotent_in_flight": "one batch in flight makes a producer slower, but does no harm to records",
+    "refuses_more_in_flight": "a producer with other settings is idempotent, or does not start",
+    "limited_calls": "a call waits for a shorter time; an application that repeats it loses no records",
     "retries_first_partition_soon": "a producer waits for 100 ms instead of 20 ms",
     "ignores_empty_transactions": "the transaction without records is complete at once, and its entry in the index hides no record",
     "producer_expiration_setting": "another setting applies; both defaults are longer than any test",
