@@ -35,15 +35,15 @@ def test_a_retry_overtakes_unless_the_producer_is_idempotent(idempotence: bool) 
     """With several requests in flight, a batch that is refused once and retried follows the next batch. An idempotent producer keeps the
     order."""
     cluster, heard = heard_of((("min.insync.replicas", 1),), "2.4")
-    cluster.do(acts.Produce("orders", 1, producer="app", idempotence=idempotence))
+    cluster.do(acts.Produce("orders", 1, producer="app", acks="all", idempotence=idempotence))
     cluster.run_until(SECOND)
     cluster.do(acts.Set("min.insync.replicas", 2, topic="orders"))
     cluster.run_until(2 * SECOND - 1_500)  # the broker learns of the setting between the arrivals of the two batches
     cluster.do(acts.Set("min.insync.replicas", 1, topic="orders"))
     cluster.run_until(2 * SECOND)
-    cluster.do(acts.Produce("orders", 5, producer="app", idempotence=idempotence))
+    cluster.do(acts.Produce("orders", 5, producer="app", acks="all", idempotence=idempotence))
     cluster.run_until(2 * SECOND + 900)
-    cluster.do(acts.Produce("orders", 3, producer="app", idempotence=idempotence))
+    cluster.do(acts.Produce("orders", 3, producer="app", acks="all", idempotence=idempotence))
     cluster.run_until(10 * SECOND)
     late = [(each.producer, each.from_offset, each.to_offset) for each in told(heard, events.RecordsOutOfOrder)]
     assert late == ([] if idempotence else [("app", 4, 9)])
