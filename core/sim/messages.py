@@ -6,9 +6,15 @@ from typing import NamedTuple
 
 
 class Disconnected(NamedTuple):
-    """The notice that the connection to a node is closed: the node's process ended or refused the connection."""
+    """The notice that the connection to a node is closed: the node's process ended, or refused or closed the connection.
+
+    Attributes:
+        only_opened: whether only the connection that the receiver opened has ended, as after a refusal or a reset. The requests that the
+            node has sent on its own connection still wait for a response. Otherwise, the node's process and all of its connections ended.
+    """
 
     node: str
+    only_opened: bool = False
 
 
 class Opening(NamedTuple):

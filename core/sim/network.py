@@ -259,7 +259,7 @@ class Network:
         self.polls.interrupt(opener, acceptor)
         connection = self.connection(opener, acceptor)
         connection.oldest = max(connection.oldest, connection.accepted + 1)
-        self._carry(acceptor, opener, 2 * connection.accepted + 1, Disconnected(acceptor), now, cause)
+        self._carry(acceptor, opener, 2 * connection.accepted + 1, Disconnected(acceptor, only_opened=True), now, cause)
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
         """Send a message, which arrives later or never. If `reply` is set, the message responds to a message from the receiver."""
@@ -311,7 +311,7 @@ class Network:
             return True
         if number < connection.oldest:
             if number == connection.number:
-                self._carry(node, sender, ticket + 1, Disconnected(node), now, cause)
+                self._carry(node, sender, ticket + 1, Disconnected(node, only_opened=True), now, cause)
             return False
         if number > connection.accepted:
             connection.accepted = number
@@ -344,7 +344,7 @@ class Network:
             self.connection(sender, node)
             cause = self.disturbances.current(node, DEAD) or cause
             there = 0 if self.zero_latency else self.latency if link is None else link.latency
-            self._carry(node, sender, ticket + 1, Disconnected(node), now + there, cause)
+            self._carry(node, sender, ticket + 1, Disconnected(node, only_opened=True), now + there, cause)
 
     def lose(self, sender: str, node: str) -> None:
         """Permanently lose the next message in one direction of a link."""

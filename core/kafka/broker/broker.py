@@ -489,7 +489,7 @@ class Broker(BrokerContext):
             self.alter_partition.disconnected()
             self.channel.disconnected()
         if self.voter is not None:
-            self.voter.disconnected(message.node)
+            self.voter.disconnected(message.node, only_opened=message.only_opened)
         if message.node not in self.channel.dedicated:
-            self.replicas.disconnected(message.node)
+            self.replicas.disconnected(message.node, only_opened=message.only_opened)
             self.transactions.disconnected(message.node)

@@ -111,9 +111,10 @@ class ReplicaManager:
         self.fetcher_manager.reset()
         self.add_partitions_manager.reset()
 
-    def disconnected(self, node: str) -> None:
-        """Handle the end of a peer's process."""
-        self.fetch_manager.disconnected(node)
+    def disconnected(self, node: str, *, only_opened: bool) -> None:
+        """Handle the end of a peer's process, or, with `only_opened`, the end of the broker's own connection to the peer."""
+        if not only_opened:
+            self.fetch_manager.disconnected(node)
         self.fetcher_manager.disconnected(node)
         if node[1:].isdecimal():
             self.add_partitions_manager.disconnected(int(node[1:]))

@@ -343,7 +343,7 @@ class ZooKeeperBroker(Broker):
         if message.node == self.channel.controller:
             self.alter_partition.disconnected()
         self.kafka_controller.channels.disconnected(message.node)
-        self.replicas.disconnected(message.node)
+        self.replicas.disconnected(message.node, only_opened=message.only_opened)
         self.transactions.disconnected(message.node)
 
     def handle(self, message: object, sender: str) -> None:

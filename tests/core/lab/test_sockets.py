@@ -15,6 +15,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.models import acts as model_acts
 from core.models.mysql.settings import MySQLSettings
 from core.models.mysql.system import MySQL
+from core.sim.messages import Disconnected
 from core.sim.units import SECOND
 from core.sim.units import US_PER_MS as MS
 
@@ -115,6 +116,18 @@ def test_only_clients_that_ask_for_api_versions_wait_for_the_process(release: st
     cluster.do(acts.Resume(1))
     runs(cluster, 10_000)
     assert end(cluster, 1) == 3 + 5 * attempts
+
+
+@pytest.mark.parametrize(("only_opened", "copied"), [(True, 5), (False, 0)])
+def test_a_delayed_fetch_outlives_the_leaders_own_connection_to_its_follower(copied: int, *, only_opened: bool) -> None:
+    """Each of the two opens a connection to the other for its own requests. The follower still waits for a response on its connection."""
+    cluster = two_brokers("4.3")
+    cluster.network.polls.elides = False
+    runs(cluster, 1_100)
+    cluster.brokers[1].handle(Disconnected("b2", only_opened=only_opened), "b2")
+    cluster.do(acts.Produce("t", 5, acks="1"))
+    runs(cluster, 10)
+    assert (end(cluster, 1), end(cluster, 2)) == (5, copied)
 
 
 def mysql(fault: model_acts.Act, act: model_acts.Act, repair: model_acts.Act) -> int:

@@ -210,7 +210,7 @@ def test_nobody_learns_of_a_power_loss_until_the_machine_is_back() -> None:
     wire.send(1)
     assert (wire.arrived(), wire.arrived("a")) == ([], [])
     wire.starts("b")
-    assert (wire.arrived(), wire.arrived("a")) == ([], [Disconnected("b")])
+    assert (wire.arrived(), wire.arrived("a")) == ([], [Disconnected("b", only_opened=True)])
     wire.send(1)
     assert wire.arrived() == [3]
 
@@ -221,7 +221,7 @@ def test_after_the_return_of_a_machine_the_next_request_on_the_old_connection_is
     wire.starts("b")
     assert wire.arrived("a") == []
     wire.send(1)
-    assert (wire.arrived(), wire.arrived("a")) == ([], [Disconnected("b")])
+    assert (wire.arrived(), wire.arrived("a")) == ([], [Disconnected("b", only_opened=True)])
 
 
 def test_a_refusal_waits_for_the_link_back() -> None:
@@ -259,7 +259,7 @@ def test_a_server_that_closes_a_connection_does_not_read_it_any_longer() -> None
     wire.network.send("b", "a", "reply", wire.now, 0, reply=True)
     wire.send(1)
     wire.network.close("b", "a", wire.now, 0)
-    assert (wire.arrived(), wire.arrived("a")) == ([], ["reply", Disconnected("b")])
+    assert (wire.arrived(), wire.arrived("a")) == ([], ["reply", Disconnected("b", only_opened=True)])
     wire.send(1)
     assert wire.arrived() == [3]
 

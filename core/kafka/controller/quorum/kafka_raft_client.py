@@ -158,7 +158,7 @@ class KafkaRaftClient:
         host.handlers.setdefault(Disconnected, self._disconnected)
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
-        self.disconnected(message.node)
+        self.disconnected(message.node, only_opened=message.only_opened)
 
     # --- life of the process ---------------------------------------------------------------------------------------
 
@@ -468,9 +468,10 @@ class KafkaRaftClient:
         self._set_deadline(self.quorum.fetch_timeout)
         self._fetch()
 
-    def disconnected(self, node: str) -> None:
-        """Handle a broken connection to another node."""
-        self._waiting_fetches.pop(node, None)
+    def disconnected(self, node: str, *, only_opened: bool) -> None:
+        """Handle the end of another node's process, or, with `only_opened`, the end of this voter's own connection to the node."""
+        if not only_opened:
+            self._waiting_fetches.pop(node, None)
         if self.role is Role.FOLLOWER and node == self.leader:
             self.host.timer(RETRY, "quorum-fetch", self._fetches)
 
