@@ -160,7 +160,8 @@ class Watch:
 
     def _records_duplicated(self, event: tuple) -> None:
         renumbered = (event[7], TopicPartition(event[4], event[5])) in self.renumbered
-        must(event[7] != "sure0" or renumbered, "an idempotent producer's batch is written twice", event)
+        idempotent = event[7] == "sure0" and self.release.transactions  # since 0.11, like transactions (KIP-98)
+        must(not idempotent or renumbered, "an idempotent producer's batch is written twice", event)
 
     def _producer_epoch_bumped(self, event: tuple) -> None:
         """The batches in flight are renumbered, although they may already be in the log (`TxnPartitionMap#startSequencesAtBeginning`)."""

@@ -78,7 +78,7 @@ FAULTS: Final[dict[str, tuple[Draw, Draw | None]]] = {
     ),
     "elect": (lambda draw, n: acts.Elect(), None),
     "lag": (lambda draw, n: acts.Set("replica.lag.time.max.ms", str(draw.choice((1_000, 5_000, 30_000)))), None),
-    "burst": (lambda draw, n: acts.Produce("t0", draw.choice((1, 30, 4_000)), producer="burst0"), None),
+    "burst": (lambda draw, n: acts.Produce("t0", draw.choice((1, 30, 4_000)), producer="burst0", acks="all", idempotence=False), None),
 }  # fmt: skip
 """Each fault, and the act that ends it."""
 
@@ -130,7 +130,7 @@ def _slow_expansion(draw: random.Random, brokers: int) -> list[Step]:
         (draw.choice((3, 17)) * SECOND, acts.Hold((CONTROLLER, lead))),
         (0, acts.Release((lat, lead))),
         (draw.choice((2, 20, 300)) * US_PER_MS, acts.Hold((lat, lead))),
-        (draw.randint(1, 4) * SECOND, acts.Produce("t0", 10, producer="burst0")),
+        (draw.randint(1, 4) * SECOND, acts.Produce("t0", 10, producer="burst0", acks="all", idempotence=False)),
         (draw.choice((100, 2_000)) * US_PER_MS, acts.Cut((oth, CONTROLLER), one_way=True)),
         (0, acts.Kill(leader)),
         (0, acts.Kill(other)) if draw.random() < 0.7 else (0, acts.Elect()),
@@ -154,7 +154,7 @@ def _early_join(draw: random.Random, brokers: int) -> list[Step]:
         (SECOND, acts.Kill(preferred)),
         (draw.randint(11, 14) * SECOND, acts.Start(preferred)),
         (draw.randint(6, 9) * SECOND, acts.Hold((lat, fir))),
-        (0, acts.Produce("t0", 10, producer="burst0")),
+        (0, acts.Produce("t0", 10, producer="burst0", acks="all", idempotence=False)),
         (draw.choice((20, 50, 400)) * US_PER_MS, acts.Hold((fir, pref))),
         (0, acts.Hold((pref, lat))),
         (draw.randint(2, 4) * SECOND, acts.Elect()),
@@ -179,7 +179,10 @@ def _late_orders(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _turns(draw: random.Random, brokers: int) -> list[Step]:
-    """Two replicas lead in turns, each while the other is down, and write records that the other never gets (S3)."""
+    """Two replicas lead in turns, each while the other is down, and write records that the other never gets (S3).
+
+    Each turn has a new producer, because a producer whose last metadata names only the dead broker finds no other (before 4.0).
+    """
     one, other = draw.sample(range(1, brokers + 1), 2)
     steps: list[Step] = [
         (0, acts.Heal()),
@@ -191,11 +194,11 @@ def _turns(draw: random.Random, brokers: int) -> list[Step]:
         (20 * SECOND, acts.Produce("t0", draw.randint(1, 4), acks="1", producer="turn0")),
         *((SECOND, acts.Kill(broker)) for broker in range(1, brokers + 1) if broker not in (one, other)),
     ]
-    for stays, goes in [(other, one), (one, other)] * 2:
+    for turn, (stays, goes) in enumerate([(other, one), (one, other)] * 2, 1):
         steps += [
             (SECOND, acts.Kill(goes)),
             (0, acts.Start(stays)),
-            (draw.randint(22, 26) * SECOND, acts.Produce("t0", draw.randint(1, 4), acks="1", producer="turn0")),
+            (draw.randint(22, 26) * SECOND, acts.Produce("t0", draw.randint(1, 4), acks="1", producer=f"turn{turn}")),
         ]
     return [*steps, (5 * SECOND, acts.Start(other)), (15 * SECOND, acts.Elect())]
 
@@ -206,7 +209,7 @@ def _last_standing(draw: random.Random, brokers: int) -> list[Step]:
     return [
         (0, acts.Heal()),
         *((0, acts.Start(broker)) for broker in range(1, brokers + 1)),
-        (20 * SECOND, acts.Produce("t0", draw.choice((30, 300)), producer="burst0")),
+        (20 * SECOND, acts.Produce("t0", draw.choice((30, 300)), producer="burst0", acks="all", idempotence=False)),
         (SECOND, acts.Shutdown(first)),
         (draw.randint(3, 14) * SECOND, acts.Shutdown(second)),
         (draw.randint(10, 14) * SECOND, acts.PowerLoss(last, ((TopicPartition("t0", 0), draw.randint(0, 400)),))),
@@ -228,7 +231,7 @@ def _rejoined_empty(draw: random.Random, brokers: int) -> list[Step]:
         (0, acts.StopLoad("load0")),
         (0, acts.StopLoad("sure0")),
         (20 * SECOND, acts.Elect()),
-        (SECOND, acts.Produce("t0", draw.choice((30, 300)), producer="burst0")),
+        (SECOND, acts.Produce("t0", draw.choice((30, 300)), producer="burst0", acks="all", idempotence=False)),
         (SECOND, acts.Kill(late)),
         (draw.randint(10, 12) * SECOND, acts.Hold((lat, lead))),
         (0, acts.Start(late)),
@@ -282,7 +285,7 @@ def _missed_leadership(draw: random.Random, brokers: int) -> list[Step]:
         (draw.randint(7, 9) * SECOND, acts.Release((lat, lead))),
         (SECOND, acts.Release((CONTROLLER, lat))),
         (0, acts.Release(("b1", lat))),
-        (2 * SECOND, acts.Produce("t0", 10, producer="burst0")),
+        (2 * SECOND, acts.Produce("t0", 10, producer="burst0", acks="all", idempotence=False)),
     ]
 
 
@@ -297,7 +300,7 @@ def _older_order(draw: random.Random, brokers: int) -> list[Step]:
         *_well(brokers),
         (0, acts.Set("min.insync.replicas", "2")),
         (20 * SECOND, acts.Elect()),
-        (2 * SECOND, acts.Produce("t0", 10, producer="burst0")),
+        (2 * SECOND, acts.Produce("t0", 10, producer="burst0", acks="all", idempotence=False)),
         (SECOND, acts.Hold((CONTROLLER, lat))),
         (0, acts.Pause(leader)),
         (draw.randint(10, 12) * SECOND, acts.Resume(leader)),
@@ -305,7 +308,7 @@ def _older_order(draw: random.Random, brokers: int) -> list[Step]:
         (0, acts.Elect()),
         (draw.choice((100, 1_000)) * US_PER_MS, acts.Hold((betw, lead))),
         (0, acts.Cut((betw, CONTROLLER), one_way=True)),
-        (draw.choice((9, 12)) * SECOND, acts.Produce("t0", 10, producer="burst0")),
+        (draw.choice((9, 12)) * SECOND, acts.Produce("t0", 10, producer="burst0", acks="all", idempotence=False)),
         (draw.choice((700, 2_000)) * US_PER_MS, acts.Link((CONTROLLER, lat), latency=slow)),
         (0, acts.Release((CONTROLLER, lat))),
         (draw.choice((300, 800, 1_500)) * US_PER_MS, acts.Kill(leader)),
@@ -322,8 +325,8 @@ def _silent_heartbeats(draw: random.Random, brokers: int) -> list[Step]:
         *_well(brokers),
         (20 * SECOND, acts.Elect()),
         (SECOND, acts.Cut((broker_address(zombie), CONTROLLER), one_way=True)),
-        (0, acts.Produce("t0", 10, producer="burst0")),
-        (draw.randint(10, 14) * SECOND, acts.Produce("t0", 10, producer="burst0")),
+        (0, acts.Produce("t0", 10, producer="burst0", acks="all", idempotence=False)),
+        (draw.randint(10, 14) * SECOND, acts.Produce("t0", 10, producer="burst0", acks="all", idempotence=False)),
         (draw.randint(1, 3) * SECOND, acts.Kill(zombie)),
         (draw.randint(1, 3) * SECOND, acts.Heal()),
     ]
@@ -339,7 +342,7 @@ def _diverging_tail(draw: random.Random, brokers: int) -> list[Step]:
         *_well(brokers),
         (0, acts.Set("min.insync.replicas", "1")),
         (20 * SECOND, acts.Elect()),
-        (SECOND, acts.Produce("t0", 10, producer="burst0")),
+        (SECOND, acts.Produce("t0", 10, producer="burst0", acks="all", idempotence=False)),
         *((SECOND, acts.Shutdown(broker)) for broker in range(1, brokers + 1) if broker not in (one, other)),
         (0, acts.Shutdown(one)),
         (4 * SECOND, acts.Start(one)),
@@ -347,7 +350,7 @@ def _diverging_tail(draw: random.Random, brokers: int) -> list[Step]:
         (draw.choice((600, 1_200)) * US_PER_MS, acts.Produce("t0", draw.choice((3, 6)), acks="0", producer="hasty0")),
         (0, acts.Hold((former, to_lead))),
         (0, acts.Elect()),
-        (draw.choice((50, 200)) * US_PER_MS, acts.Produce("t0", draw.choice((3, 6)), producer="burst0")),
+        (draw.choice((50, 200)) * US_PER_MS, acts.Produce("t0", draw.choice((3, 6)), producer="burst0", acks="all", idempotence=False)),
         (draw.choice((20, 100)) * US_PER_MS, acts.Hold((to_lead, former))),
         (0, acts.Release((former, to_lead))),
         (draw.choice((20, 100, 300)) * US_PER_MS, acts.Kill(one)),

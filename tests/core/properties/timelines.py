@@ -64,12 +64,14 @@ class Timeline:
         )
 
     def opening(self) -> tuple[acts.Act, ...]:
-        """Return the opening acts: loads with acks=all and consumers on every topic, and an idempotent load on the first topic."""
+        """Return the opening acts: loads with acks=all and consumers on every topic, and a load on the first topic that is idempotent since
+        0.11.
+        """
         opening: list[acts.Act] = []
         for number in range(len(self.partitions)):
-            opening.append(acts.Load(f"t{number}", 50, every=200 * US_PER_MS, producer=f"load{number}"))
+            opening.append(acts.Load(f"t{number}", 50, every=200 * US_PER_MS, producer=f"load{number}", acks="all", idempotence=False))
             if not number:
-                opening.append(acts.Load("t0", 20, every=500 * US_PER_MS, producer="sure0", idempotence=True))
+                opening.append(acts.Load("t0", 20, every=500 * US_PER_MS, producer="sure0", acks="all", idempotence=True))
             opening.append(acts.Consume(f"t{number}", reset="earliest", consumer=f"reader{number}"))
         return tuple(opening)
 
@@ -117,7 +119,9 @@ def _acts(brokers: int, topics: int, min_isrs: tuple[int, ...]) -> st.SearchStra
         st.builds(acts.Release, pair),
         st.builds(acts.Elect),
         st.builds(
-            lambda number, records: acts.Produce(f"t{number}", records, producer=f"burst{number}"), topic, st.sampled_from((1, 30, 4_000))
+            lambda number, records: acts.Produce(f"t{number}", records, producer=f"burst{number}", acks="all", idempotence=False),
+            topic,
+            st.sampled_from((1, 30, 4_000)),
         ),
         st.builds(
             lambda number, replicas: acts.Reassign(TopicPartition(f"t{number}", 0), tuple(replicas)),
