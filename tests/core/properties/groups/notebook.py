@@ -48,6 +48,8 @@ class Notebook(MessageAudit):
         acknowledged: the acknowledged records, by topic.
         processed: how often members of each group processed each record, by topic.
         places: how often members of each group processed a record at each offset of each leader epoch.
+        disorder: how many records members of each group first processed after later records of the partition.
+        newest: the leader epoch and offset of the last record of each partition that members of each group processed.
         bounds: the offset up to which each group has moved in a partition: the highest committed offset or position that a reset gave.
         commits: the newest committed offset of each group and partition.
         succeeded: how often a worker processed the record at an offset with success.
@@ -55,7 +57,7 @@ class Notebook(MessageAudit):
         kinds: how often each kind of event happened.
     """
 
-    __slots__ = ("acknowledged", "bounds", "commits", "dead", "kinds", "places", "processed", "sizes", "succeeded")
+    __slots__ = ("acknowledged", "bounds", "commits", "dead", "disorder", "kinds", "newest", "places", "processed", "sizes", "succeeded")
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,6 +65,8 @@ class Notebook(MessageAudit):
         self.acknowledged: dict[str, set[Record]] = defaultdict(set)
         self.processed: dict[tuple[str, str], Counter[Record]] = defaultdict(Counter)
         self.places: dict[tuple[str, TopicPartition], Counter[tuple[int, int]]] = defaultdict(Counter)
+        self.disorder: Counter[tuple[str, TopicPartition]] = Counter()
+        self.newest: dict[tuple[str, TopicPartition], tuple[int, int]] = defaultdict(lambda: (-1, -1))
         self.bounds: Counter[tuple[str, TopicPartition]] = Counter()
         self.commits: dict[tuple[str, TopicPartition], int] = {}
         self.succeeded: Counter[Place] = Counter()
@@ -84,7 +88,11 @@ class Notebook(MessageAudit):
         for batch in records.term.batches_within(records.start, records.end):
             for offset in range(max(batch.base, records.start), min(batch.base + batch.records, records.end)):
                 self.processed[group, tp.topic][batch.producer, batch.batch_id, offset - batch.base] += 1
-                self.places[group, tp][records.term.epoch, offset] += 1
+                place = records.term.epoch, offset
+                known = self.places[group, tp]
+                self.disorder[group, tp] += place not in known and place < self.newest[group, tp]
+                self.newest[group, tp] = max(self.newest[group, tp], place)
+                known[place] += 1
 
     # --- what events report ----------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from core.kafka.clients.services.delay_worker import DelayWorker
 from core.kafka.clients.services.retry_worker import RetryWorker
 from core.kafka.ids import TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
+from core.lab.accounts.consumption_account import Consumption
 from core.lab.accounts.processing_account import Processing
 from core.lab.audit.audit_report import audit_report
 from core.lab.audit.message_audit import group_tier
@@ -25,6 +26,9 @@ Findings = dict[str, Any]
 
 STUCK: Final = "stuck"
 """The name of the finding that something does not come to rest."""
+
+NOTHING: Final = Consumption(*[0] * len(Consumption._fields))
+"""The account of a partition that the group never touched."""
 
 Logs = dict[TopicPartition, ReplicaLog]
 
@@ -56,8 +60,7 @@ def differences(cluster: Cluster, notebook: Notebook, timeline: GroupTimeline) -
 
 def _group(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> None:
     """Compare the re-read and skipped records of the group, in the account and in the audit."""
-    account = cluster.account.consumption
-    counts = account.counts(GROUP, logs, cluster.polled_by_members(GROUP))
+    counts = cluster.account.consumption_counts(GROUP)
     report = audit_report(notebook)
     tiers = {row.topic: row for row in report.tier_totals() if row.tier == group_tier(GROUP)}
     for topic, partitions in CONSUMED.items():
@@ -67,8 +70,19 @@ def _group(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> No
             times, bound = notebook.places[GROUP, tp], notebook.bounds[GROUP, tp]
             own_skipped = [each for each in committed_records(logs[tp]) if each.offset < bound and (each.epoch, each.offset) not in times]
             skipped_records += sum(not notebook.processed[GROUP, topic][each.record] for each in own_skipped)
-            own = (len(times), sum(count > 1 for count in times.values()), sum(count - 1 for count in times.values()), len(own_skipped))
-            compare(f"account of {tp}: processed, again, repeats, skipped", tuple(counts.get(tp, (0, 0, 0, 0))), own)
+            own = (
+                len(times),
+                sum(count > 1 for count in times.values()),
+                sum(count - 1 for count in times.values()),
+                len(own_skipped),
+                notebook.disorder[GROUP, tp],
+            )
+            count = counts.get(tp, NOTHING)
+            compare(
+                f"account of {tp}: processed, again, repeats, skipped, out of order",
+                (count.processed, count.again, count.repeats, count.skipped, count.out_of_order),
+                own,
+            )
         processed = notebook.processed[GROUP, topic]
         if topic in tiers:
             row = tiers[topic]
