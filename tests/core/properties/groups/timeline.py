@@ -225,7 +225,7 @@ def group_swarm(seed: int) -> GroupTimeline:
     services, later = _shared(random.Random(f"{seed}:instances"), random.Random(f"{seed}:memberships"), release, *_services(draw))
     idempotent = draw.random() < 0.5
     opening = (
-        acts.Load("t", rate=60, every=100 * US_PER_MS, producer="pt", idempotence=idempotent),
+        acts.Load("t", rate=60, every=100 * US_PER_MS, producer="pt", acks="all", idempotence=idempotent),
         acts.Load("u", rate=20, every=200 * US_PER_MS, producer="pu", acks=draw.choice(["all", "1"])),
         template,
         *services,

@@ -64,7 +64,12 @@ def _group(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> No
     report = audit_report(notebook)
     tiers = {row.topic: row for row in report.tier_totals() if row.tier == group_tier(GROUP)}
     for topic, partitions in CONSUMED.items():
-        skipped_records = 0
+        stored = {each.record for tp, log in logs.items() if tp.topic == topic for each in records_in(log)}
+        truncated = Counter(
+            notebook.sizes[producer, batch][0]
+            for producer, batch, _ in notebook.acknowledged[topic] - stored - notebook.processed[GROUP, topic].keys()
+        )
+        skipped_records = truncated.total()
         for number in range(partitions):
             tp = TopicPartition(topic, number)
             times, bound = notebook.places[GROUP, tp], notebook.bounds[GROUP, tp]
@@ -74,7 +79,7 @@ def _group(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> No
                 len(times),
                 sum(count > 1 for count in times.values()),
                 sum(count - 1 for count in times.values()),
-                len(own_skipped),
+                len(own_skipped) + truncated[tp],
                 notebook.disorder[GROUP, tp],
             )
             count = counts.get(tp, NOTHING)
