@@ -340,7 +340,12 @@ class Network:
             self.link((sender, node)).waiting.append((ticket, message, cause))
         elif self.alive.get(node, False):
             self._transmit(sender, node, link, ticket, message, now, cause)
-        elif not ticket & 1:
+        else:
+            self._refuse(sender, node, link, ticket, now, cause)
+
+    def _refuse(self, sender: str, node: str, link: LinkState | None, ticket: int, now: int, cause: int) -> None:
+        """Refuse a request to a process that is not running. A reply to such a process is lost."""
+        if not ticket & 1:
             self.connection(sender, node)
             cause = self.disturbances.current(node, DEAD) or cause
             there = 0 if self.zero_latency else self.latency if link is None else link.latency
@@ -443,11 +448,13 @@ class Network:
             self._send_on(direction, waiting, now)
 
     def _send_on(self, direction: Direction, waiting: list[tuple[int, object, int]], now: int) -> None:
-        """Transmit messages that have waited. Messages to a process that is not running are lost."""
+        """Transmit messages that have waited. A process that is not running refuses requests."""
         sender, node = direction
-        if self.alive.get(node, False):
-            for ticket, message, cause in waiting:
+        for ticket, message, cause in waiting:
+            if self.alive.get(node, False):
                 self._transmit(sender, node, self.links.get(direction), ticket, message, now, cause)
+            else:
+                self._refuse(sender, node, self.links.get(direction), ticket, now, cause)
 
     def process_died(self, node: str, now: int, cause: int, *, power: bool = False) -> None:
         """End the connections of a process that died. Its operating system notifies the nodes at the other ends, unless the machine has

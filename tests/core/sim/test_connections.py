@@ -234,6 +234,25 @@ def test_a_refusal_waits_for_the_link_back() -> None:
     assert wire.arrived("a") == [Disconnected("b")]
 
 
+@pytest.mark.parametrize("stall", ["cut", "hold"])
+def test_an_opening_that_reaches_a_dead_process_after_a_stall_is_refused(stall: str) -> None:
+    """Otherwise, its sender would wait for the connection forever, also after the process has started again."""
+    wire = Wire()
+    wire.dies("b")
+    assert wire.arrived("a") == [Disconnected("b")]
+    (wire.network.cut if stall == "cut" else wire.network.hold)(A_TO_B)
+    wire.send(1)
+    assert wire.arrived("a") == []
+    if stall == "cut":
+        wire.network.heal(A_TO_B, wire.now)
+    else:
+        wire.network.release(A_TO_B, wire.now)
+    wire.starts("b")
+    assert (wire.arrived(), wire.arrived("a")) == ([], [Disconnected("b", only_opened=True)])
+    wire.send(1)
+    assert wire.arrived() == [2]
+
+
 def test_the_server_still_handles_what_a_client_sent_before_it_closed_the_connection() -> None:
     """TCP delivers what was sent. The replies to it are dropped, and do not reach the next connection."""
     for hold in (False, True):
