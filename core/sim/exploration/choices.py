@@ -2,7 +2,7 @@
 event orders that differ from the agenda's.
 
 A message can arrive as soon as it is the oldest one on its connection, regardless of the network's delay. The notice that a node's
-connections ended arrives after all other messages from that node. A node's timers fire one at a
+connections ended arrives after all messages that the node had sent before, and before those of its next process. A node's timers fire one at a
 time, in order, each when it is due. Time advances only as far as the caller allows. Faults and other acts can happen whenever the caller
 offers them. Taking a choice does only what the choice describes, but afterwards more choices can be possible.
 """
@@ -47,15 +47,21 @@ def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | No
     """
     heads: dict[tuple[str, str, int], Entry] = {}
     oldest: dict[tuple[str, str], Entry] = {}
+    ends: dict[tuple[str, str], Entry] = {}
     for entry in sorted(simulation.agenda.entries, key=_when):
         if simulation.is_live(entry):
             heads.setdefault((entry.node, entry.sender, entry.connection), entry)
             oldest.setdefault((entry.node, entry.sender), entry)
-    going = [
-        entry
-        for entry in heads.values()
-        if entry.node not in simulation.paused and (type(entry.message) is not Disconnected or entry is oldest[entry.node, entry.sender])
-    ]
+            if type(entry.message) is Disconnected:
+                ends.setdefault((entry.node, entry.sender), entry)
+
+    def is_next(entry: Entry) -> bool:
+        pair = entry.node, entry.sender
+        if type(entry.message) is Disconnected:
+            return entry is oldest[pair]
+        return pair not in ends or _when(entry) < _when(ends[pair])
+
+    going = [entry for entry in heads.values() if entry.node not in simulation.paused and is_next(entry)]
     timers = [entry.time for entry in going if entry.sender == entry.node]
     due = simulation.now
     if until is not None and timers:
