@@ -141,6 +141,8 @@ def _slow_expansion(draw: random.Random, brokers: int) -> list[Step]:
 def _early_join(draw: random.Random, brokers: int) -> list[Step]:
     """A follower outside the ISR reaches the offset that a new leader knows to be committed, but not the actual end of the committed
     records. Then all replicas with the remaining records die (S6).
+
+    The pause makes `first` lead, and keeps the connection of `late` to `preferred`: a fetch can arrive while the responses are held.
     """
     preferred, first, late = draw.sample(range(1, brokers + 1), 3)
     pref, fir, lat = broker_address(preferred), broker_address(first), broker_address(late)
@@ -151,11 +153,11 @@ def _early_join(draw: random.Random, brokers: int) -> list[Step]:
         (0, acts.StopLoad("sure0")),
         (0, acts.Set("replica.lag.time.max.ms", "1000", force=True)),
         (10 * SECOND, acts.Elect()),
-        (SECOND, acts.Kill(preferred)),
-        (draw.randint(11, 14) * SECOND, acts.Start(preferred)),
+        (SECOND, acts.Pause(preferred)),
+        (draw.randint(11, 14) * SECOND, acts.Resume(preferred)),
         (draw.randint(6, 9) * SECOND, acts.Hold((lat, fir))),
         (0, acts.Produce("t0", 10, producer="burst0", acks="all", idempotence=False)),
-        (draw.choice((20, 50, 400)) * US_PER_MS, acts.Hold((fir, pref))),
+        (draw.choice((50, 140, 160)) * US_PER_MS, acts.Hold((fir, pref))),
         (0, acts.Hold((pref, lat))),
         (draw.randint(2, 4) * SECOND, acts.Elect()),
         (draw.choice((100, 600)) * US_PER_MS, acts.Kill(first)),
@@ -334,7 +336,7 @@ def _silent_heartbeats(draw: random.Random, brokers: int) -> list[Step]:
 
 def _diverging_tail(draw: random.Random, brokers: int) -> list[Step]:
     """A former leader asks the next leader for the records after a tail that only the former leader has, and remains alone when the next
-    leader dies (S12).
+    leader dies (S12). The pause makes the former leader lead, and keeps its connection: a fetch can arrive while the responses are held.
     """
     one, other = draw.sample(range(1, brokers + 1), 2)
     to_lead, former = broker_address(one), broker_address(other)
@@ -344,8 +346,8 @@ def _diverging_tail(draw: random.Random, brokers: int) -> list[Step]:
         (20 * SECOND, acts.Elect()),
         (SECOND, acts.Produce("t0", 10, producer="burst0", acks="all", idempotence=False)),
         *((SECOND, acts.Shutdown(broker)) for broker in range(1, brokers + 1) if broker not in (one, other)),
-        (0, acts.Shutdown(one)),
-        (4 * SECOND, acts.Start(one)),
+        (0, acts.Pause(one)),
+        (12 * SECOND, acts.Resume(one)),
         (12 * SECOND, acts.Hold((to_lead, former))),
         (draw.choice((600, 1_200)) * US_PER_MS, acts.Produce("t0", draw.choice((3, 6)), acks="0", producer="hasty0")),
         (0, acts.Hold((former, to_lead))),

@@ -100,7 +100,7 @@ HARMED: Final[dict[str, tuple[tuple[str, ...], str, str, str | None, tuple[int, 
         "last-standing",
         (4,),
     ),
-    "S12": (("4.1 without ignores-diverging-fetch",), "4.1", LOST, "diverging-tail", (27,)),
+    "S12": (("4.1 without ignores-diverging-fetch",), "4.1", LOST, "diverging-tail", (9,)),
     "S13": (("4.1 without elect-from-isr",), "4.1", LOST, None, (1,)),
     "B5": (("4.1 without request-time-leo",), "4.1", LOST, None, (40,)),
 }
