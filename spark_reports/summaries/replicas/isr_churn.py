@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
-from spark_reports.summaries.intermediate.isr_changes import ISR_COLUMNS, ISR_KINDS, isr_changes
+from spark_reports.summaries.replicas.isr_changes import ISR_COLUMNS, ISR_KINDS, isr_changes
 from spark_reports.summaries.summary import Summary, count_if, table_schema
 
 _COUNTS: Final = ("shrinks", "expands", "dropped", "readmitted", "left", "entered")

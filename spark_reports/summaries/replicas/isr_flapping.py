@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 
 from core.sim.units import SECOND
 from spark_reports.summaries.inputs import SummaryInputs
-from spark_reports.summaries.intermediate.isr_changes import ISR_COLUMNS, ISR_KINDS, isr_changes
 from spark_reports.summaries.intermediate.partition_states import PARTITION
+from spark_reports.summaries.replicas.isr_changes import ISR_COLUMNS, ISR_KINDS, isr_changes
 from spark_reports.summaries.summary import Summary, count_if, table_schema
 
 FLAP_US: Final = 60 * SECOND

@@ -26,6 +26,9 @@ pytestmark = pytest.mark.spark
 
 SESSIONS = 56
 SHOWN = 50
+END = 1_000_000
+"""When the sessions end, in µs. Outages while a cluster is still starting are left out."""
+
 PART = 16
 """The number of rows in each part of a file."""
 
@@ -50,7 +53,7 @@ def _events(number: int) -> list[dict[str, Any]]:
     if number == SESSIONS - 1:
         events += [
             event(1_000, "records-lost", **A, broker=2, from_offset=3, to_offset=8, lost_acknowledged=4, lost_read=2),
-            event(2_000, "partition-changed", **changed, leader=-1, isr=[1]),
+            event(END - 3_000, "partition-changed", **changed, leader=-1, isr=[1]),
         ]
     return events
 
@@ -58,7 +61,7 @@ def _events(number: int) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     directory = tmp_path_factory.mktemp("logs")
-    return [write_log(directory / f"s{number:03d}.jsonl", _events(number), end=5_000) for number in range(SESSIONS)]
+    return [write_log(directory / f"s{number:03d}.jsonl", _events(number), end=END) for number in range(SESSIONS)]
 
 
 Compute = Callable[..., Report]

@@ -514,12 +514,12 @@ def test_availability_of_a_killed_session_ends_with_its_last_event(tables: dict[
 
 
 def test_records(tables: dict[str, Table]) -> None:
-    # accepted, acknowledged, unconfirmed, lost, lost acknowledged, lost read, recovered, duplicated, diverged
-    assert of(tables["records"], "records") == [("a", 0, 150, 150, 7, 80, 34, 70, 10, 5, 3), ("b", 3, 1, 0, 0, 0, 0, 0, 0, 0, 0)]
+    # accepted, acknowledged, unconfirmed, lost, lost acknowledged, lost read, recovered, duplicated, diverged, out of order
+    assert of(tables["records"], "records") == [("a", 0, 150, 150, 7, 80, 34, 70, 10, 5, 3, 0), ("b", 3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)]
 
 
 def test_a_log_of_an_earlier_isrlab_does_not_say_who_had_the_lost_records(tables: dict[str, Table]) -> None:
-    assert of(tables["records"], "old-records") == [("a", 0, 0, 0, 0, 80, None, None, 10, 0, 0), ("b", 3, 1, 0, 0, 0, 0, 0, 0, 0, 0)]
+    assert of(tables["records"], "old-records") == [("a", 0, 0, 0, 0, 80, None, None, 10, 0, 0, 0), ("b", 3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)]
     assert [row[8:11] for row in of(tables["harm"], "old-records")] == [(90, None, None)]
     assert [row[-3:] for row in of(tables["settings"], "old-records")] == [(90, None, None)]
 
