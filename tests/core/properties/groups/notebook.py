@@ -46,6 +46,7 @@ class Notebook(MessageAudit):
 
     Attributes:
         acknowledged: the acknowledged records, by topic.
+        appended: the leader epoch and offset at which each acknowledged record was appended, by partition.
         processed: how often members of each group processed each record, by topic.
         places: how often members of each group processed a record at each offset of each leader epoch.
         disorder: how many records members of each group first processed after later records of the partition.
@@ -57,12 +58,26 @@ class Notebook(MessageAudit):
         kinds: how often each kind of event happened.
     """
 
-    __slots__ = ("acknowledged", "bounds", "commits", "dead", "disorder", "kinds", "newest", "places", "processed", "sizes", "succeeded")
+    __slots__ = (
+        "acknowledged",
+        "appended",
+        "bounds",
+        "commits",
+        "dead",
+        "disorder",
+        "kinds",
+        "newest",
+        "places",
+        "processed",
+        "sizes",
+        "succeeded",
+    )
 
     def __init__(self) -> None:
         super().__init__()
         self.sizes: dict[tuple[str, int], tuple[TopicPartition, int]] = {}
         self.acknowledged: dict[str, set[Record]] = defaultdict(set)
+        self.appended: dict[TopicPartition, set[tuple[int, int]]] = defaultdict(set)
         self.processed: dict[tuple[str, str], Counter[Record]] = defaultdict(Counter)
         self.places: dict[tuple[str, TopicPartition], Counter[tuple[int, int]]] = defaultdict(Counter)
         self.disorder: Counter[tuple[str, TopicPartition]] = Counter()
@@ -82,6 +97,7 @@ class Notebook(MessageAudit):
     def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
         super().batch_acknowledged(producer, batch_id, tp, records, node)
         self.acknowledged[tp.topic].update((producer, batch_id, number) for number in range(self.sizes[producer, batch_id][1]))
+        self.appended[tp].update((records.term.epoch, offset) for offset in range(records.start, records.end))
 
     def records_processed(self, group: str, tp: TopicPartition, records: FetchedRange) -> None:
         super().records_processed(group, tp, records)

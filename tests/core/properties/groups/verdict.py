@@ -65,21 +65,19 @@ def _group(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> No
     tiers = {row.topic: row for row in report.tier_totals() if row.tier == group_tier(GROUP)}
     for topic, partitions in CONSUMED.items():
         stored = {each.record for tp, log in logs.items() if tp.topic == topic for each in records_in(log)}
-        truncated = Counter(
-            notebook.sizes[producer, batch][0]
-            for producer, batch, _ in notebook.acknowledged[topic] - stored - notebook.processed[GROUP, topic].keys()
-        )
-        skipped_records = truncated.total()
+        skipped_records = len(notebook.acknowledged[topic] - stored - notebook.processed[GROUP, topic].keys())
         for number in range(partitions):
             tp = TopicPartition(topic, number)
             times, bound = notebook.places[GROUP, tp], notebook.bounds[GROUP, tp]
             own_skipped = [each for each in committed_records(logs[tp]) if each.offset < bound and (each.epoch, each.offset) not in times]
             skipped_records += sum(not notebook.processed[GROUP, topic][each.record] for each in own_skipped)
+            # A retry can have appended a record a second time, so what a truncation took is counted by its place.
+            truncated = notebook.appended[tp] - {(each.epoch, each.offset) for each in records_in(logs[tp])} - times.keys()
             own = (
                 len(times),
                 sum(count > 1 for count in times.values()),
                 sum(count - 1 for count in times.values()),
-                len(own_skipped) + truncated[tp],
+                len(own_skipped) + len(truncated),
                 notebook.disorder[GROUP, tp],
             )
             count = counts.get(tp, NOTHING)
