@@ -58,7 +58,7 @@ def test_the_first_frame_loads_what_it_shows() -> None:
     assert {"tui.main_screen.screen", "tui.pages.page", "core.lab.cluster"} <= loaded
     later = (
         "yaml", "msgspec", "zstandard", "tomllib", "scenarios.language", "scenarios.running", "scenarios.describe",
-        "core.kafka.zookeeper", "core.kafka.zookeeper_mode.controller", "core.kafka.controller.quorum.", "core.kafka.broker.zookeeper", "core.lab.reports.partition_detail", "core.lab.reports.durability_report", "core.lab.metrics.observer",
+        "core.kafka.zookeeper_server", "core.kafka.zookeeper_mode.controller", "core.kafka.controller.quorum.", "core.kafka.broker.zookeeper", "core.lab.reports.partition_detail", "core.lab.reports.durability_report", "core.lab.metrics.observer",
     )  # fmt: skip
     assert {name for name in loaded if name.startswith(later)} == set()
     assert {name for name in loaded if name.startswith("tui.pages.")} == {"tui.pages.page"}

@@ -17,11 +17,11 @@ from typing import Final
 
 import attrs
 
-from core.lab.comparison.comparison import Run
-from core.lab.comparison.faults import fault_named
-from core.lab.comparison.kafka_reads import READS
-from core.lab.comparison.systems import VARIANTS, variant_named
-from core.lab.comparison.table import markdown, markdown_table, needed, size
+from core.lab.model_comparison.comparison import Run
+from core.lab.model_comparison.faults import fault_named
+from core.lab.model_comparison.kafka_reads import READS
+from core.lab.model_comparison.systems import VARIANTS, variant_named
+from core.lab.model_comparison.table import markdown, markdown_table, needed, size
 from core.models import tolerance
 from core.models.report import Report
 

@@ -32,10 +32,10 @@ from core.kafka.clients.services.retry_worker import FailureRule
 from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
 from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
-from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
-from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember, Parked
-from core.kafka.group_coordinator.classic.group_records import GroupMetadataValue
-from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup, MemberTimers
+from core.kafka.group_coordinator.classic_group.classic_group import ClassicGroup
+from core.kafka.group_coordinator.classic_group.classic_group_member import ClassicGroupMember, Parked
+from core.kafka.group_coordinator.classic_group.group_records import GroupMetadataValue
+from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup, MemberTimers
 from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.log.leader_term import Term
 from core.kafka.log.producer_state import ProducerStateManager
@@ -44,10 +44,10 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import FetchRequest, FetchResponse
 from core.kafka.transaction.transaction_metadata import TransactionMetadata
 from core.kafka.transaction.transaction_state_manager import TransactionStateManager
-from core.kafka.zookeeper.server import ZooKeeper
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannelManager
 from core.kafka.zookeeper_mode.isr_manager import ZooKeeperIsrManager
+from core.kafka.zookeeper_server.server import ZooKeeper
 from core.sim.state.fields import Declared, Table
 
 KAFKA_FIELDS: Final[Table] = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.controller.quorum_controller import QuorumController
-from core.sim.messages import Timer
+from core.sim.kernel_messages import Timer
 
 if TYPE_CHECKING:
     from core.lab.cluster_nodes import ClusterNodes

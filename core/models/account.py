@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from core.models import events
-from core.models.messages import NOTHING, Row
+from core.models.client_messages import NOTHING, Row
 from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
 

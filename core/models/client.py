@@ -11,9 +11,9 @@ import attrs
 
 from core.models import events
 from core.models.account import FAIL, OK, UNKNOWN, Account, Floor
-from core.models.messages import NOTHING, Connect, Connected, Read, Refused, Row, Unclear, Value, Write, Written
+from core.models.client_messages import NOTHING, Connect, Connected, Read, Refused, Row, Unclear, Value, Write, Written
 from core.sim.journal import Journal
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import attrs
 
 from core.models.account import OK, Account
-from core.models.messages import Row
+from core.models.client_messages import Row
 from core.models.report import Report
 
 

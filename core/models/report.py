@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 
 from core.models.account import FAIL, OK, UNKNOWN, Account, ReadRecord, WriteRecord
-from core.models.messages import Row
+from core.models.client_messages import Row
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from core.models.messages import NOTHING, Connect, Connected, Row
+from core.models.client_messages import NOTHING, Connect, Connected, Row
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node

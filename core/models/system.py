@@ -13,7 +13,7 @@ import attrs
 from core.models import acts, events
 from core.models.account import Account
 from core.models.client import Client
-from core.models.messages import Row
+from core.models.client_messages import Row
 from core.models.report import Report, counts
 from core.models.server import CopyView, Server
 from core.models.traffic import Traffic

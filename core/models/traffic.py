@@ -2,7 +2,7 @@
 
 A message counts when it arrives at another server. Messages between clients and servers don't count, and neither do messages that are
 dropped because a process is dead or a connection is broken. The size of a message is `OVERHEAD` bytes plus `ROW_BYTES` for each row that it
-carries (`core.models.messages`).
+carries (`core.models.client_messages`).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Final
 
-from core.models.messages import wire_bytes
+from core.models.client_messages import wire_bytes
 from core.sim.agenda import Entry
-from core.sim.messages import Disconnected, Opened, Opening
+from core.sim.kernel_messages import Disconnected, Opened, Opening
 from core.sim.simulation import Simulation
 
 

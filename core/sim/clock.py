@@ -1,8 +1,7 @@
 """A component's own clock, which can be ahead or behind (skew) and can run too fast or too slow (drift).
 
-Virtual time is the true time. A broker or controller measures durations (session, lag, expiry, intervals) with its own clock. For example,
-a clock that runs 10% too fast shows 10 s when 9.1 s have passed. Retention compares the broker's time of day with the timestamps of
-records, which their producers set (CreateTime). Therefore, the skew of the broker's clock also affects retention.
+Virtual time is the true time. A node measures durations with its own clock. For example, a clock that runs 10% too fast shows 10 s when
+9.1 s have passed. A node that compares its time of day with times that other nodes wrote is also affected by the skew between their clocks.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from typing import Final, Protocol
 
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal
-from core.sim.messages import Timer
+from core.sim.kernel_messages import Timer
 
 CLIENT_TIMERS: Final = -(1 << 96)
 """The number that is added to a poll's `order` to get the place of its client's timers in the agenda. The number is so far below 0 that the

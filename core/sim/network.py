@@ -1,6 +1,6 @@
 """The network between nodes: connections keep messages in order, and can stall, break, or be refused.
 
-The delay of a message is the link's latency plus jitter. Kafka's protocol uses TCP, which retransmits lost data. Therefore, each random
+The delay of a message is the link's latency plus jitter. Connections work as in TCP, which retransmits lost data. Therefore, each random
 loss only adds a retransmission timeout, which doubles each time. On a cut link, messages wait until the link heals, because TCP keeps
 retransmitting. A process that is not running refuses connections immediately.
 
@@ -39,8 +39,8 @@ from typing import Final
 
 from core.sim.agenda import Agenda
 from core.sim.disturbances import DEAD, PAUSED, STORAGE, Disturbances
+from core.sim.kernel_messages import Disconnected, Opened, Opening
 from core.sim.long_polling import LongPolls
-from core.sim.messages import Disconnected, Opened, Opening
 from core.sim.random_stream import RandomStream
 
 RETRANSMISSION: Final = 200_000

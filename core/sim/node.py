@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 from core.sim.journal import Journal
+from core.sim.kernel_messages import Timer
 from core.sim.long_polling import LongPoll
-from core.sim.messages import Timer
 from core.sim.network import Network
 
 Handler = Callable[[Any, str], None]

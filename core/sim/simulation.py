@@ -11,7 +11,7 @@ from typing import Final
 from core.sim.agenda import END, Agenda, Entry
 from core.sim.disturbances import PAUSED
 from core.sim.journal import Journal
-from core.sim.messages import Opening
+from core.sim.kernel_messages import Opening
 from core.sim.network import Network
 from core.sim.node import Node
 

@@ -1,5 +1,5 @@
-"""Units of time. Virtual time is an int of microseconds; Kafka's settings are in milliseconds. The functions in this module convert and
-format times in microseconds and in milliseconds.
+"""Units of time. Virtual time is an int of microseconds. The functions in this module convert and format times in microseconds and in
+milliseconds.
 """
 
 from __future__ import annotations

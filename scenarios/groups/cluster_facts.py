@@ -11,8 +11,8 @@ from typing import Final
 import attrs
 
 from core.kafka.broker.partition import Partition
-from core.kafka.group_coordinator.classic.group_state import GroupState
-from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.classic_group.group_state import GroupState
+from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.ids import NO_OFFSET, TopicPartition, broker_address
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for

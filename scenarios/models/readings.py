@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import attrs
 
-from core.lab.comparison.kafka_system import TP, KafkaSystem
-from core.lab.comparison.systems import Compared
+from core.lab.model_comparison.kafka_system import TP, KafkaSystem
+from core.lab.model_comparison.systems import Compared
 from core.models.account import ReadRecord, WriteRecord
 from core.models.elasticsearch.node import ElasticsearchNode
 from core.models.exposure import Exposure

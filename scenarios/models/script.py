@@ -27,8 +27,8 @@ from typing import Final
 
 import attrs
 
-from core.lab.comparison.build import SETTINGS
-from core.lab.comparison.faults import FAULTS, Fault
+from core.lab.model_comparison.build import SETTINGS
+from core.lab.model_comparison.faults import FAULTS, Fault
 from core.models.system import QUIET
 from core.sim.units import SECOND
 from scenarios.errors import Place, did_you_mean

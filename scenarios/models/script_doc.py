@@ -11,7 +11,7 @@ from typing import Final
 
 import attrs
 
-from core.lab.comparison.build import SETTINGS
+from core.lab.model_comparison.build import SETTINGS
 from scenarios.models.acts import ACTS
 from scenarios.models.readings import COUNTS, OF_READ, OF_SERVER, OF_WRITE
 from scenarios.models.systems import READS

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import attrs
 
-from core.lab.comparison.build import SETTINGS, ModelSettings, build
-from core.lab.comparison.kafka_system import KafkaSettings, KafkaSystem
-from core.lab.comparison.systems import VARIANTS, Variant
+from core.lab.model_comparison.build import SETTINGS, ModelSettings, build
+from core.lab.model_comparison.kafka_system import KafkaSettings, KafkaSystem
+from core.lab.model_comparison.systems import VARIANTS, Variant
 from core.models.elasticsearch.system import Elasticsearch
 from core.models.mysql.settings import MySQLSettings
 from core.models.mysql.system import MySQL

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from core.kafka.group_coordinator.classic.group_state import GroupState
-from core.kafka.group_coordinator.consumer.member_state import ConsumerGroupState
+from core.kafka.group_coordinator.classic_group.group_state import GroupState
+from core.kafka.group_coordinator.consumer_group.member_state import ConsumerGroupState
 from core.kafka.ids import TopicPartition
 from core.lab.burrow import LogEnds, Verdict, evaluate, group_verdict, windows
 from core.lab.views.group_view import GroupView, MemberView

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import attrs
 
-from core.lab.comparison.comparison import WARM_UP
-from core.lab.comparison.comparison import Run as FaultRun
-from core.lab.comparison.kafka_client import WorkloadClient
-from core.lab.comparison.kafka_system import KafkaSystem, broker_of
-from core.lab.comparison.systems import Compared
+from core.lab.model_comparison.comparison import WARM_UP
+from core.lab.model_comparison.comparison import Run as FaultRun
+from core.lab.model_comparison.kafka_client import WorkloadClient
+from core.lab.model_comparison.kafka_system import KafkaSystem, broker_of
+from core.lab.model_comparison.systems import Compared
 from core.models import acts as model_acts
 from core.models.client import Client, ReadLoop, WriteLoop
 from core.models.exposure import Exposure

@@ -1,4 +1,4 @@
-"""Runs the faults of a scenario under several replication models, with the same clients in each (`core.lab.comparison`)."""
+"""Runs the faults of a scenario under several replication models, with the same clients in each (`core.lab.model_comparison`)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from difflib import get_close_matches
 from itertools import accumulate
 
 from core.kafka.release import Release
-from core.lab.comparison.comparison import Comparison
-from core.lab.comparison.faults import FAULTS
-from core.lab.comparison.script import Script, script_of
-from core.lab.comparison.systems import VARIANTS, Variant
-from core.lab.comparison.table import COPY_MEANINGS, MEANINGS, copy_table, difference_lines, text_table
+from core.lab.model_comparison.comparison import Comparison
+from core.lab.model_comparison.faults import FAULTS
+from core.lab.model_comparison.script import Script, script_of
+from core.lab.model_comparison.systems import VARIANTS, Variant
+from core.lab.model_comparison.table import COPY_MEANINGS, MEANINGS, copy_table, difference_lines, text_table
 from core.lab.spec import Pace
 from core.sim.units import SECOND, format_duration
 from scenarios import catalogue

@@ -17,11 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from core.kafka.assignors.java_order import hash_map_order
 from core.kafka.assignors.subscription import Assignment, Member, TopicMetadata
 from core.kafka.clients.group_member.membership_manager import MembershipManager
-from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
-from core.kafka.group_coordinator.consumer.consumer_group_member import Partitions
-from core.kafka.group_coordinator.consumer.heartbeats import ConsumerGroupRules, fence_member, heartbeat
-from core.kafka.group_coordinator.consumer.member_state import ConsumerGroupState
-from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
+from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.consumer_group.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from core.kafka.group_coordinator.consumer_group.consumer_group_member import Partitions
+from core.kafka.group_coordinator.consumer_group.heartbeats import ConsumerGroupRules, fence_member, heartbeat
+from core.kafka.group_coordinator.consumer_group.member_state import ConsumerGroupState
 from core.kafka.release import CURRENT
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts

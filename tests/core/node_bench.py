@@ -47,7 +47,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.accounts.durability_account import DurabilityAccount
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal
-from core.sim.messages import Opened, Opening
+from core.sim.kernel_messages import Opened, Opening
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.units import US_PER_MS

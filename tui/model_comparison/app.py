@@ -16,8 +16,8 @@ from textual.filter import ANSIToTruecolor
 from textual.strip import Strip
 from textual.widget import Widget
 
-from core.lab.comparison.live import END, NAMES, WEAK_NAMES, LiveComparison
-from core.lab.comparison.systems import variant_named
+from core.lab.model_comparison.live import END, NAMES, WEAK_NAMES, LiveComparison
+from core.lab.model_comparison.systems import variant_named
 from core.sim.units import SECOND, US_PER_MS
 from tui.app.signals import LeaveRequest, leave_on_signals
 from tui.main_screen.display_options import DisplayOptions

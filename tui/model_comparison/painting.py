@@ -9,8 +9,8 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.lab.comparison.live import LiveEvent, LiveView
-from core.lab.comparison.table import COLUMNS, COPY_COLUMNS, COPY_MEANINGS, MEANINGS
+from core.lab.model_comparison.live import LiveEvent, LiveView
+from core.lab.model_comparison.table import COLUMNS, COPY_COLUMNS, COPY_MEANINGS, MEANINGS
 from core.models.server import CopyView
 from core.sim.units import SECOND
 from tui.rendering.palette import Palette

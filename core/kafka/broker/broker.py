@@ -38,11 +38,11 @@ from core.kafka.messages import (
     BrokerHeartbeatResponse,
     MetadataFetchResponse,
 )
-from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.kafka.transaction.transaction_coordinator import TransactionCoordinator
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_for
+from core.kafka.transaction.transaction_messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.units import SECOND, US_PER_MS
 
 if TYPE_CHECKING:

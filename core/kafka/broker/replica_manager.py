@@ -37,7 +37,7 @@ from core.kafka.messages import (
     ProduceRequest,
 )
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.transaction.messages import WriteTxnMarkersRequest
+from core.kafka.transaction.transaction_messages import WriteTxnMarkersRequest
 from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
 
 

@@ -13,7 +13,7 @@ from core.kafka.ids import NO_EPOCH, NO_LEADER, broker_address
 from core.kafka.messages import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 from core.sim.clock import RIGHT
 from core.sim.journal import Journal
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.units import US_PER_MS

@@ -42,7 +42,7 @@ from core.kafka.messages import (
 )
 from core.kafka.settings.settings import Settings
 from core.sim.journal import Journal
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from core.kafka import errors
 from core.kafka.group_coordinator.append_errors import APPEND_ERRORS
-from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember, Parked
+from core.kafka.group_coordinator.classic_group.classic_group_member import ClassicGroupMember, Parked
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import BatchFields

@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.group_coordinator.classic_protocol.classic_group_coordinator import ClassicGroupCoordinator
-from core.kafka.group_coordinator.consumer_protocol.consumer_group_coordinator import ConsumerGroupCoordinator
+from core.kafka.group_coordinator.classic_group_coordinator.classic_group_coordinator import ClassicGroupCoordinator
+from core.kafka.group_coordinator.consumer_group_coordinator.consumer_group_coordinator import ConsumerGroupCoordinator
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.deferred_responses import TIMER, timed_out
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupMetadataManager
-from core.kafka.group_coordinator.messages import (
+from core.kafka.group_coordinator.group_requests import (
     NO_GENERATION,
     NOT_A_MEMBER,
     GroupMembership,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
-from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.classic_group.classic_group import ClassicGroup
+from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.ids import TopicPartition
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
-from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey, GroupMetadataValue, loaded
-from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
-from core.kafka.group_coordinator.consumer.records import CONSUMER_GROUP_KEYS, ConsumerGroupKey, ConsumerGroupValue, EpochKey
+from core.kafka.group_coordinator.classic_group.classic_group import ClassicGroup
+from core.kafka.group_coordinator.classic_group.group_records import GroupMetadataKey, GroupMetadataValue, loaded
+from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.consumer_group.records import CONSUMER_GROUP_KEYS, ConsumerGroupKey, ConsumerGroupValue, EpochKey
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.deferred_responses import DeferredResponses
 from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset

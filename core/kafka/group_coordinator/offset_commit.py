@@ -13,7 +13,7 @@ from core.kafka.group_coordinator.append_errors import APPEND_ERRORS, FOREVER
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset
 from core.kafka.group_coordinator.group_metadata_manager import GroupMetadataManager, offset_of
-from core.kafka.group_coordinator.messages import (
+from core.kafka.group_coordinator.group_requests import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     TxnOffsetCommitRequest,

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.classic_group.group_state import GroupState
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupMetadataManager
-from core.kafka.group_coordinator.messages import (
+from core.kafka.group_coordinator.group_requests import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     OffsetDeleteRequest,

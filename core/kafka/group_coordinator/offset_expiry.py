@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import events
-from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.classic_group.group_state import GroupState
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache, GroupMetadataManager

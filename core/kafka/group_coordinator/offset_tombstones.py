@@ -6,9 +6,9 @@ from typing import Final, Protocol
 
 from core.kafka import errors, events
 from core.kafka.group_coordinator.append_errors import APPEND_ERRORS, FOREVER
-from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey
-from core.kafka.group_coordinator.classic.group_state import GroupState
-from core.kafka.group_coordinator.consumer.records import EpochKey, TargetEpochKey
+from core.kafka.group_coordinator.classic_group.group_records import GroupMetadataKey
+from core.kafka.group_coordinator.classic_group.group_state import GroupState
+from core.kafka.group_coordinator.consumer_group.records import EpochKey, TargetEpochKey
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache, GroupMetadataManager

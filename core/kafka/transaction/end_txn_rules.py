@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from core.kafka import errors
 from core.kafka.release import Release
-from core.kafka.transaction.messages import EndTxnRequest
+from core.kafka.transaction.transaction_messages import EndTxnRequest
 from core.kafka.transaction.transaction_metadata import MAX_EPOCH, TransactionMetadata
 from core.kafka.transaction.transaction_state import TransactionState
 

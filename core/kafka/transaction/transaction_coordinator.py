@@ -13,7 +13,9 @@ from core.kafka import errors, events
 from core.kafka.ids import TopicPartition
 from core.kafka.transaction.coordinator_context import CoordinatorContext
 from core.kafka.transaction.end_txn_rules import end_txn_answer
-from core.kafka.transaction.messages import (
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
+from core.kafka.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
+from core.kafka.transaction.transaction_messages import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnRequest,
@@ -23,8 +25,6 @@ from core.kafka.transaction.messages import (
     InitTransactionalIdRequest,
     InitTransactionalIdResponse,
 )
-from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
-from core.kafka.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
 from core.kafka.transaction.transaction_metadata import MAX_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TransactionMetadata
 from core.kafka.transaction.transaction_state import TransactionState
 from core.kafka.transaction.transaction_state_manager import TransactionStateManager

@@ -13,7 +13,7 @@ from core.kafka import errors, events
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.log.control_record import ABORT, COMMIT, EndTransactionMarker
 from core.kafka.transaction.coordinator_context import CoordinatorContext
-from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from core.kafka.transaction.transaction_messages import TxnMarkerEntry, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from core.kafka.transaction.transaction_metadata import TransactionMetadata, TransactionTransit
 from core.kafka.transaction.transaction_state import TransactionState
 from core.kafka.transaction.transaction_state_manager import TransactionStateManager

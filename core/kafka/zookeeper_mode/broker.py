@@ -18,9 +18,6 @@ from core.kafka.broker.controller_requests.broker_registration import REGISTRATI
 from core.kafka.ids import PRODUCER_ID_BLOCK_SIZE, TopicPartition
 from core.kafka.messages import AllocateProducerIdsResponse
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.paths import ConfigChange, broker_path
-from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Result, SetData
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.kafka_controller import KafkaController
 from core.kafka.zookeeper_mode.controller.requests import (
@@ -34,7 +31,10 @@ from core.kafka.zookeeper_mode.controller.requests import (
 )
 from core.kafka.zookeeper_mode.isr_manager import ZooKeeperIsrManager
 from core.kafka.zookeeper_mode.zk_metadata_cache import ZkMetadataCache
-from core.sim.messages import Disconnected, Timer
+from core.kafka.zookeeper_server import paths
+from core.kafka.zookeeper_server.paths import ConfigChange, broker_path
+from core.kafka.zookeeper_server.protocol import OK, Create, GetChildren, GetData, Result, SetData
+from core.sim.kernel_messages import Disconnected, Timer
 from core.sim.units import SECOND
 
 if TYPE_CHECKING:

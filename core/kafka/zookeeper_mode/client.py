@@ -12,7 +12,7 @@ from typing import Protocol
 
 from core.kafka.broker.context import BrokerContext
 from core.kafka.ids import ZOOKEEPER
-from core.kafka.zookeeper.protocol import (
+from core.kafka.zookeeper_server.protocol import (
     OK,
     CloseRequest,
     CloseResponse,

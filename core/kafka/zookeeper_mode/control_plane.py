@@ -20,11 +20,11 @@ from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings.registry import SETTINGS
 from core.kafka.settings.settings import Settings
 from core.kafka.topic_spec import TopicSpec
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.paths import ConfigChange, PartitionState, ReplicaAssignment, deletion_path, state_path, topic_path
-from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, SetData
-from core.kafka.zookeeper.server import ZooKeeper
 from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
+from core.kafka.zookeeper_server import paths
+from core.kafka.zookeeper_server.paths import ConfigChange, PartitionState, ReplicaAssignment, deletion_path, state_path, topic_path
+from core.kafka.zookeeper_server.protocol import OK, Create, GetChildren, GetData, SetData
+from core.kafka.zookeeper_server.server import ZooKeeper
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.random_stream import RandomStream

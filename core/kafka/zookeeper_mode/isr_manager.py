@@ -16,9 +16,9 @@ from core.kafka.broker.partition import Partition
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper.paths import ISR_CHANGES, PartitionState, state_path
-from core.kafka.zookeeper.protocol import OK, Create, Result, SetData
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
+from core.kafka.zookeeper_server.paths import ISR_CHANGES, PartitionState, state_path
+from core.kafka.zookeeper_server.protocol import OK, Create, Result, SetData
 from core.sim.units import SECOND, US_PER_MS
 
 CHECK_INTERVAL: Final = 2_500 * US_PER_MS

@@ -22,9 +22,9 @@ from core.kafka.clients.group_member.offset_reset import (
     moment_before,
     new_offset,
 )
-from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.classic_group.group_state import GroupState
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
-from core.kafka.group_coordinator.messages import NOT_A_MEMBER, DeleteGroupsRequest, OffsetCommitRequest, OffsetDeleteRequest
+from core.kafka.group_coordinator.group_requests import NOT_A_MEMBER, DeleteGroupsRequest, OffsetCommitRequest, OffsetDeleteRequest
 from core.kafka.ids import NO_EPOCH, TopicPartition
 from core.kafka.release import GroupsTool
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC

@@ -12,7 +12,7 @@ from core.kafka.clients.producer.producer_transaction_state import ABORT, BEGIN,
 from core.kafka.clients.producer.transaction_manager import TransactionManager
 from core.kafka.log.control_record import ABORT as ABORT_MARKER
 from core.kafka.log.control_record import EndTransactionMarker
-from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest
+from core.kafka.transaction.transaction_messages import TxnMarkerEntry, WriteTxnMarkersRequest
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client, config_of, existing_producer, producer_named

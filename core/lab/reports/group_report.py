@@ -13,7 +13,7 @@ import attrs
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.clients.group_member.group_member import GroupMember, Phase
 from core.kafka.controller.quorum_controller import QuorumController
-from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.classic_group.group_state import GroupState
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
@@ -22,8 +22,8 @@ from core.lab.views.partition_health import partition_health
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
-    from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
-    from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
+    from core.kafka.group_coordinator.classic_group.classic_group import ClassicGroup
+    from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup
     from core.kafka.group_coordinator.group_metadata import GroupMetadata
     from core.kafka.partition_registration import PartitionRegistration
     from core.lab.cluster_nodes import ClusterNodes

@@ -22,7 +22,7 @@ from core.lab.reports.partition_detail import (
     WaitingWrite,
 )
 from core.lab.views import view_builder
-from core.sim.messages import Timer
+from core.sim.kernel_messages import Timer
 
 MAX_WAITING_WRITES: Final = 200
 """The maximum number of waiting writes that a `LeaderState` lists."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.kafka.clients.group_member.group_member import GroupMember
-from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_at

@@ -18,10 +18,10 @@ from core.models.bookkeeper.messages import (
     ReadEntry,
     ReadMetadata,
 )
-from core.models.messages import Row
+from core.models.client_messages import Row
 from core.models.server import CopyView, Server
 from core.sim.journal import Journal
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.network import Network
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core.models.messages import Row
+from core.models.client_messages import Row
 
 OPEN = "open"
 IN_RECOVERY = "in recovery"

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from core.models.bookkeeper.messages import AddEntry, EntryRead, Fence, Fenced, Ledger, ReadEntry
 from core.models.bookkeeper.settings import BookKeeperSettings
-from core.models.messages import Row
+from core.models.client_messages import Row
 
 
 class Host(Protocol):

@@ -23,10 +23,10 @@ from core.models.bookkeeper.messages import (
 )
 from core.models.bookkeeper.recovery import Recovery
 from core.models.bookkeeper.settings import BookKeeperSettings
-from core.models.messages import Connect, Connected, Read, Refused, Row, Unclear, Value, Write, Written
+from core.models.client_messages import Connect, Connected, Read, Refused, Row, Unclear, Value, Write, Written
 from core.models.server import CopyView, Rows, Server
 from core.sim.journal import Journal
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.network import Network
 
 

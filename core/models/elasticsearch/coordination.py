@@ -18,8 +18,7 @@ from core.models.elasticsearch.cluster_state import (
     with_stale_primary,
     without_copy,
 )
-from core.models.elasticsearch.fault_detection import FaultDetection
-from core.models.elasticsearch.messages import (
+from core.models.elasticsearch.elasticsearch_messages import (
     Accepted,
     Check,
     CheckAnswer,
@@ -34,6 +33,7 @@ from core.models.elasticsearch.messages import (
     ShardFailed,
     ShardStarted,
 )
+from core.models.elasticsearch.fault_detection import FaultDetection
 from core.models.elasticsearch.settings import ElasticsearchSettings
 from core.models.server import Server
 from core.sim.random_stream import RandomStream

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from core.models.elasticsearch.messages import Check, CheckAnswer
+from core.models.elasticsearch.elasticsearch_messages import Check, CheckAnswer
 from core.models.elasticsearch.settings import ElasticsearchSettings
 from core.models.server import Server
 

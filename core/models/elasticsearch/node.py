@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
+from core.models.client_messages import NOTHING, Read, Refused, Row, Value
 from core.models.elasticsearch import events
 from core.models.elasticsearch.cluster_state import ClusterState
 from core.models.elasticsearch.coordination import Coordination
-from core.models.elasticsearch.messages import (
+from core.models.elasticsearch.elasticsearch_messages import (
     GlobalCheckpoint,
     NoLongerPrimary,
     RecoveryFrom,
@@ -23,10 +24,9 @@ from core.models.elasticsearch.primary import Primary
 from core.models.elasticsearch.requests import Requests
 from core.models.elasticsearch.settings import ElasticsearchSettings
 from core.models.elasticsearch.shard import ShardCopy
-from core.models.messages import NOTHING, Read, Refused, Row, Value
 from core.models.server import CopyView, Server
 from core.sim.journal import Journal
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.network import Network
 
 GET: Final = "get"

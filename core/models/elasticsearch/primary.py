@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.models.client_messages import Row
 from core.models.elasticsearch import events
 from core.models.elasticsearch.cluster_state import ClusterState
 from core.models.elasticsearch.coordination import Coordination
-from core.models.elasticsearch.messages import (
+from core.models.elasticsearch.elasticsearch_messages import (
     GlobalCheckpoint,
     NoLongerPrimary,
     Op,
@@ -26,7 +27,6 @@ from core.models.elasticsearch.messages import (
 )
 from core.models.elasticsearch.settings import ElasticsearchSettings
 from core.models.elasticsearch.shard import ShardCopy
-from core.models.messages import Row
 from core.models.server import Server
 from core.sim.units import SECOND
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.models.client_messages import Refused, Row, Unclear, Write, Written
 from core.models.elasticsearch.coordination import Coordination
-from core.models.elasticsearch.messages import PrimaryFailed, PrimaryRefused, PrimaryWrite, PrimaryWritten
+from core.models.elasticsearch.elasticsearch_messages import PrimaryFailed, PrimaryRefused, PrimaryWrite, PrimaryWritten
 from core.models.elasticsearch.settings import ElasticsearchSettings
-from core.models.messages import Refused, Row, Unclear, Write, Written
 from core.models.server import Server
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.models.elasticsearch.messages import Op
-from core.models.messages import Row
+from core.models.client_messages import Row
+from core.models.elasticsearch.elasticsearch_messages import Op
 from core.models.server import Rows
 
 

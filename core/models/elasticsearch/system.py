@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from core.models import acts
+from core.models.client_messages import Row
 from core.models.elasticsearch.cluster_state import ClusterState
 from core.models.elasticsearch.node import GET, SEARCH, ElasticsearchNode
 from core.models.elasticsearch.settings import ElasticsearchSettings
-from core.models.messages import Row
 from core.models.system import ReplicationSystem
 from core.sim.errors import ActRefused
 from core.sim.journal import Sink, null_sink

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from core.models.messages import Read, Refused, Row, Value, Write, Written
+from core.models.client_messages import Read, Refused, Row, Value, Write, Written
 from core.models.mysql import events
 from core.models.mysql.semi_sync import SemiSync
 from core.models.mysql.settings import MySQLSettings, WaitPoint
@@ -20,7 +20,7 @@ from core.models.mysql.transactions import (
 )  # fmt: skip
 from core.models.server import CopyView, Rows, Server
 from core.sim.journal import Journal
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.network import Network
 
 

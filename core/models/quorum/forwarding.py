@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from core.models.messages import Read, Row, Unclear, Value, Write, Written
-from core.models.quorum.messages import ForwardedWrite, IndexAnswer, IndexRequest
+from core.models.client_messages import Read, Row, Unclear, Value, Write, Written
+from core.models.quorum.quorum_messages import ForwardedWrite, IndexAnswer, IndexRequest
 from core.models.quorum.settings import QuorumSettings
 from core.sim.units import US_PER_MS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.models.quorum.messages import Entry
+from core.models.quorum.quorum_messages import Entry
 
 
 class Log:

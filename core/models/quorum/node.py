@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from core.models.messages import Read, Refused, Row, Unclear, Write, Written
+from core.models.client_messages import Read, Refused, Row, Unclear, Write, Written
 from core.models.quorum import events
 from core.models.quorum.forwarding import Forwarding
 from core.models.quorum.log import Log
-from core.models.quorum.messages import Appended, AppendEntries, Entry, ForwardedWrite, IndexAnswer, IndexRequest, RequestVote, Vote
+from core.models.quorum.quorum_messages import Appended, AppendEntries, Entry, ForwardedWrite, IndexAnswer, IndexRequest, RequestVote, Vote
 from core.models.quorum.reads import Reads
 from core.models.quorum.settings import QuorumSettings
 from core.models.server import CopyView, Rows, Server
 from core.sim.journal import Journal
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.network import Network
 from core.sim.random_stream import RandomStream
 

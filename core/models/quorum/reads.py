@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from core.models.messages import NOTHING, Read, Refused, Row, Value
-from core.models.quorum.messages import IndexAnswer
+from core.models.client_messages import NOTHING, Read, Refused, Row, Value
+from core.models.quorum.quorum_messages import IndexAnswer
 
 if TYPE_CHECKING:
     from core.models.quorum.forwarding import Forwarding

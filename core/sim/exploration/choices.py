@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from core.sim.agenda import Entry
-from core.sim.messages import Disconnected, Timer
+from core.sim.kernel_messages import Disconnected, Timer
 from core.sim.simulation import Simulation
 
 

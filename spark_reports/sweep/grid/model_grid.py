@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from core.lab.comparison.systems import Variant
+from core.lab.model_comparison.systems import Variant
 from core.sim.units import SECOND, US_PER_MS
 from spark_reports.sweep.grid.fault_model import Fault
 

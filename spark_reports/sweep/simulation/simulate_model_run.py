@@ -8,9 +8,9 @@ from typing import Any, Final
 import attrs
 
 from core.lab import acts as kafka_acts
-from core.lab.comparison.comparison import Run as ComparisonRun
-from core.lab.comparison.faults import Fault as ComparedFault
-from core.lab.comparison.script import translated
+from core.lab.model_comparison.comparison import Run as ComparisonRun
+from core.lab.model_comparison.faults import Fault as ComparedFault
+from core.lab.model_comparison.script import translated
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.models import acts
 from core.models.client import Client, ReadLoop, WriteLoop

@@ -12,7 +12,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.errors import ActRefused
-from core.sim.messages import Timer
+from core.sim.kernel_messages import Timer
 from core.sim.units import SECOND
 from scenarios.releases import release_named
 

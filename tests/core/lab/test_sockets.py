@@ -15,7 +15,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.models import acts as model_acts
 from core.models.mysql.settings import MySQLSettings
 from core.models.mysql.system import MySQL
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.units import SECOND
 from core.sim.units import US_PER_MS as MS
 

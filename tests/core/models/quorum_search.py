@@ -14,9 +14,9 @@ import time
 from typing import Any
 
 from core.models import acts
-from core.models.messages import Row
-from core.models.quorum.messages import Appended, Entry, Vote
+from core.models.client_messages import Row
 from core.models.quorum.node import CANDIDATE, LEADER
+from core.models.quorum.quorum_messages import Appended, Entry, Vote
 from core.models.quorum.settings import QuorumSettings
 from core.models.quorum.system import Quorum
 from core.models.server import Server

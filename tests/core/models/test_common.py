@@ -10,7 +10,7 @@ import pytest
 from core.models import acts, events, tolerance
 from core.models.account import OK, Account
 from core.models.client import ReadLoop, WriteLoop
-from core.models.messages import NOTHING
+from core.models.client_messages import NOTHING
 from core.models.mysql.system import Follow, MySQL, Rebuild
 from core.models.report import Outage, differing, outages
 from core.sim.errors import ActRefused

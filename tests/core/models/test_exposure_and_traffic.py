@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from core.lab.comparison.kafka_system import KafkaSettings, KafkaSystem, wire_bytes
-from core.lab.comparison.systems import Compared
+from core.lab.model_comparison.kafka_system import KafkaSettings, KafkaSystem, wire_bytes
+from core.lab.model_comparison.systems import Compared
 from core.models import acts
 from core.models.client import WriteLoop
 from core.models.elasticsearch.settings import ElasticsearchSettings

@@ -8,7 +8,7 @@ import pytest
 
 from core.models import acts
 from core.models.client import WriteLoop
-from core.models.quorum.messages import Appended, Entry
+from core.models.quorum.quorum_messages import Appended, Entry
 from core.models.quorum.settings import QuorumSettings
 from core.models.quorum.system import Quorum, StartElection
 from core.sim.units import SECOND

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.lab.comparison.kafka_system import KafkaSettings, KafkaSystem
-from core.lab.comparison.systems import Compared, variant_named
+from core.lab.model_comparison.kafka_system import KafkaSettings, KafkaSystem
+from core.lab.model_comparison.systems import Compared, variant_named
 from core.models import acts, tolerance
 from core.models.account import OK
 from core.models.elasticsearch.settings import ElasticsearchSettings

@@ -10,7 +10,7 @@ import attrs
 from hypothesis import strategies as st
 
 from core.kafka.controller.quorum.kafka_raft_client import Role
-from core.kafka.controller.quorum.messages import LeaderChangeMessage
+from core.kafka.controller.quorum.raft_messages import LeaderChangeMessage
 from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts

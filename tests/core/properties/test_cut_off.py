@@ -9,9 +9,14 @@ from typing import Any, Final
 import pytest
 
 from core.kafka import events
-from core.kafka.group_coordinator.classic.messages import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
-from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
-from core.kafka.group_coordinator.messages import (
+from core.kafka.group_coordinator.classic_group.classic_group_messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+)
+from core.kafka.group_coordinator.consumer_group.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from core.kafka.group_coordinator.group_requests import (
     NOT_A_MEMBER,
     DeleteGroupsRequest,
     OffsetCommitRequest,
@@ -34,7 +39,7 @@ from core.kafka.messages import (
 )
 from core.kafka.release import RELEASES, Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.kafka.transaction.messages import (
+from core.kafka.transaction.transaction_messages import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     EndTxnRequest,

@@ -20,8 +20,8 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import ClusterSpec, ControlPlane
+from core.sim.kernel_messages import Timer
 from core.sim.long_polling import LongPoll
-from core.sim.messages import Timer
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.releases import release_named
 from tests.core.properties.swarm import swarm

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal, Sink, null_sink
+from core.sim.kernel_messages import Disconnected, Timer
 from core.sim.long_polling import NOT_YET, LongPoll
-from core.sim.messages import Disconnected, Timer
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.random_stream import RandomStream

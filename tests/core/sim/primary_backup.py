@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal, Sink, null_sink
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.random_stream import RandomStream

@@ -10,7 +10,7 @@ import pytest
 
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.network import RETRANSMISSION, Network
 from core.sim.node import Node
 from core.sim.simulation import Simulation

@@ -14,8 +14,8 @@ import attrs
 
 from core.kafka import events
 from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
-from core.kafka.group_coordinator.classic_protocol.group_joins import GroupJoins
-from core.kafka.group_coordinator.messages import NOT_A_MEMBER, OffsetCommitRequest
+from core.kafka.group_coordinator.classic_group_coordinator.group_joins import GroupJoins
+from core.kafka.group_coordinator.group_requests import NOT_A_MEMBER, OffsetCommitRequest
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
 from core.kafka.errors import NONE
-from core.kafka.group_coordinator.messages import NOT_A_MEMBER, OffsetCommitRequest, OffsetFetchRequest
+from core.kafka.group_coordinator.group_requests import NOT_A_MEMBER, OffsetCommitRequest, OffsetFetchRequest
 from core.kafka.ids import TopicPartition
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
 from core.lab.cluster import Cluster

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from core.kafka.group_coordinator.messages import OffsetCommitResponse, OffsetFetchResponse
+from core.kafka.group_coordinator.group_requests import OffsetCommitResponse, OffsetFetchResponse
 from core.kafka.ids import broker_address
 from core.kafka.messages import InitProducerIdResponse, ProduceResponse
-from core.kafka.transaction.messages import (
+from core.kafka.transaction.transaction_messages import (
     AddPartitionsToTxnResponse,
     EndTxnResponse,
     InitTransactionalIdResponse,
     WriteTxnMarkersResponse,
 )
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.node import Node
 
 NAME: Final = "raw"

@@ -10,7 +10,7 @@ import attrs
 from core.kafka.ids import TopicPartition
 from core.kafka.log.control_record import EndTransactionMarker
 from core.kafka.messages import InitProducerIdRequest, ProduceRequest
-from core.kafka.transaction.messages import (
+from core.kafka.transaction.transaction_messages import (
     AddPartitionsToTxnRequest,
     EndTxnRequest,
     InitTransactionalIdRequest,

@@ -11,8 +11,8 @@ from pathlib import Path
 import attrs
 import pytest
 
-from core.lab.comparison.faults import FAULTS
-from core.lab.comparison.systems import VARIANTS
+from core.lab.model_comparison.faults import FAULTS
+from core.lab.model_comparison.systems import VARIANTS
 from scenarios import catalogue
 from scenarios.models.script import ModelScenario
 from scenarios.running import results

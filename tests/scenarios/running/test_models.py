@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.lab import acts as kafka_acts
-from core.lab.comparison.script import script_of
+from core.lab.model_comparison.script import script_of
 from core.models import acts
 from core.sim.units import SECOND
 from scenarios.errors import InputError

@@ -8,9 +8,9 @@ from pathlib import Path
 import attrs
 import pytest
 
-from core.lab.comparison.live import WEAK_NAMES, LiveComparison, LiveView
-from core.lab.comparison.systems import variant_named
-from core.lab.comparison.table import COLUMNS
+from core.lab.model_comparison.live import WEAK_NAMES, LiveComparison, LiveView
+from core.lab.model_comparison.systems import variant_named
+from core.lab.model_comparison.table import COLUMNS
 from core.models.server import CopyView
 from core.sim.units import SECOND
 from tui.cli import main

@@ -18,8 +18,8 @@ from core.kafka.broker.purgatory.delayed_operations import HighWatermarkWaiter
 from core.kafka.ids import NO_EPOCH, TopicPartition, broker_address
 from core.kafka.messages import FetchPartition, FetchPartitionFields, FetchRequest, ListOffsetsRequest, OffsetsForLeaderEpochRequest
 from core.kafka.release import Truncation
+from core.sim.kernel_messages import Timer
 from core.sim.long_polling import NOT_YET, LongPoll
-from core.sim.messages import Timer
 
 tuple_of: Final = tuple.__new__
 """A function that makes a NamedTuple from a tuple of its fields. `tuple_of` is twice as fast as the constructor of the NamedTuple."""

@@ -20,7 +20,7 @@ from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import FetchedRecords, fetched_ranges
 from core.kafka.messages import FetchFailure, FetchRequest, FetchResponse
 from core.sim.journal import Column
-from core.sim.messages import Timer
+from core.sim.kernel_messages import Timer
 
 NONE: Final = errors.NONE
 

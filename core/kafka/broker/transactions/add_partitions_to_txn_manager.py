@@ -18,8 +18,8 @@ from core.kafka.broker.requests.leader_append import append_records_to_leader
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.log.producer_state import NO_GUARD
 from core.kafka.messages import ProduceRequest
-from core.kafka.transaction.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC, partition_for
+from core.kafka.transaction.transaction_messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
 from core.sim.units import US_PER_MS
 

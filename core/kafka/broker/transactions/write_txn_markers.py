@@ -15,7 +15,7 @@ from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.log.control_record import MARKER_BYTES
 from core.kafka.log.leader_term import FetchedRange
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from core.kafka.transaction.transaction_messages import TxnMarkerEntry, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 
 class MarkersWrite:

@@ -14,7 +14,7 @@ from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.group_coordinator.messages import (
+from core.kafka.group_coordinator.group_requests import (
     NOT_A_MEMBER,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -24,7 +24,7 @@ from core.kafka.group_coordinator.messages import (
 )
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import FetchedPartition
-from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from core.kafka.transaction.transaction_messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.sim.journal import Journal
 from core.sim.network import Network
 

@@ -11,11 +11,11 @@ from typing import Any, Final, Protocol
 from core.kafka import errors, events
 from core.kafka.clients.group_member.coordinator_calls import CallingClient, CoordinatorCalls
 from core.kafka.clients.group_member.member_config import MemberConfig
-from core.kafka.group_coordinator.classic.messages import Partitions
-from core.kafka.group_coordinator.messages import GroupMembership, OffsetToCommit
+from core.kafka.group_coordinator.classic_group.classic_group_messages import Partitions
+from core.kafka.group_coordinator.group_requests import GroupMembership, OffsetToCommit
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.kafka.transaction.messages import FindCoordinatorResponse
+from core.kafka.transaction.transaction_messages import FindCoordinatorResponse
 
 NO_DEADLINE: Final = 10**15
 """A deadline that virtual time never reaches, in µs."""

@@ -10,7 +10,7 @@ from core.kafka.assignors.java_order import hash_map_order
 from core.kafka.assignors.sticky import sticky_assignor
 from core.kafka.assignors.sticky.sticky_assignor import StickyRules
 from core.kafka.assignors.subscription import Assignment, Member, Members, TopicMetadata, Topics
-from core.kafka.group_coordinator.classic.messages import JoinedMember, Partitions
+from core.kafka.group_coordinator.classic_group.classic_group_messages import JoinedMember, Partitions
 from core.kafka.release import Release
 
 

@@ -15,7 +15,7 @@ from core.kafka.clients.group_member import assignors
 from core.kafka.clients.group_member.abstract_membership import FATAL, NO_DEADLINE, AbstractMembership, Application
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, DISCONNECTED
 from core.kafka.clients.group_member.member_config import MemberConfig
-from core.kafka.group_coordinator.classic.messages import (
+from core.kafka.group_coordinator.classic_group.classic_group_messages import (
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
@@ -28,7 +28,7 @@ from core.kafka.group_coordinator.classic.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from core.kafka.group_coordinator.messages import NO_GENERATION, NOT_A_MEMBER, GroupMembership
+from core.kafka.group_coordinator.group_requests import NO_GENERATION, NOT_A_MEMBER, GroupMembership
 from core.kafka.release import Release
 from core.sim.units import SECOND, US_PER_MS
 

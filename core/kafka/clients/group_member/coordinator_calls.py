@@ -10,7 +10,7 @@ from core.kafka import errors, events
 from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.client_config import ClientConfig
 from core.kafka.ids import NO_LEADER, broker_address, broker_at
-from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from core.kafka.transaction.transaction_messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.sim.journal import Journal
 
 COORDINATOR_ERRORS: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})

@@ -8,7 +8,7 @@ from core.kafka import errors, events
 from core.kafka.clients.client import Client
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, CoordinatorCalls
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.group_coordinator.messages import (
+from core.kafka.group_coordinator.group_requests import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     OffsetCommitRequest,
@@ -16,8 +16,8 @@ from core.kafka.group_coordinator.messages import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
 )
-from core.kafka.transaction.messages import FindCoordinatorResponse
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
+from core.kafka.transaction.transaction_messages import FindCoordinatorResponse
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.units import SECOND

@@ -14,11 +14,11 @@ from core.kafka.clients.group_member.member_config import CommitMode, MemberConf
 from core.kafka.clients.group_member.offset_commits import CommitKind
 from core.kafka.clients.group_member.topic_reader import PolledRange
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.group_coordinator.classic.messages import Partitions
-from core.kafka.group_coordinator.messages import OffsetToCommit
+from core.kafka.group_coordinator.classic_group.classic_group_messages import Partitions
+from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.release import Release
 from core.sim.journal import Journal
-from core.sim.messages import Disconnected, Timer
+from core.sim.kernel_messages import Disconnected, Timer
 from core.sim.network import Network
 
 

@@ -16,8 +16,8 @@ from core.kafka.clients.group_member.abstract_membership import COMMIT_FAILED, F
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.clients.group_member.membership import Membership, new_membership
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.group_coordinator.classic.messages import Partitions
-from core.kafka.group_coordinator.messages import (
+from core.kafka.group_coordinator.classic_group.classic_group_messages import Partitions
+from core.kafka.group_coordinator.group_requests import (
     NOT_A_MEMBER,
     GroupMembership,
     OffsetCommitRequest,
@@ -26,9 +26,9 @@ from core.kafka.group_coordinator.messages import (
 )
 from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.release import Release
-from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from core.kafka.transaction.transaction_messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.sim.journal import Journal
-from core.sim.messages import Timer
+from core.sim.kernel_messages import Timer
 from core.sim.network import Network
 
 

@@ -8,9 +8,9 @@ from core.kafka import errors
 from core.kafka.clients.client import Client
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, CoordinatorCalls
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.group_coordinator.classic.messages import LeaveGroupRequest, LeaveGroupResponse
-from core.kafka.transaction.messages import FindCoordinatorResponse
+from core.kafka.group_coordinator.classic_group.classic_group_messages import LeaveGroupRequest, LeaveGroupResponse
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
+from core.kafka.transaction.transaction_messages import FindCoordinatorResponse
 from core.sim.journal import Journal
 from core.sim.network import Network
 

@@ -15,15 +15,18 @@ from core.kafka import errors, events
 from core.kafka.clients.group_member.abstract_membership import NO_DEADLINE, AbstractMembership, Application
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS
 from core.kafka.clients.group_member.member_config import MemberConfig
-from core.kafka.group_coordinator.consumer.consumer_group_member import (
+from core.kafka.group_coordinator.consumer_group.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from core.kafka.group_coordinator.consumer_group.consumer_group_member import (
     LEAVE_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_STATIC_MEMBER_EPOCH,
     Partitions,
     partitions,
 )
-from core.kafka.group_coordinator.consumer.member_ids import new_member_id
-from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
-from core.kafka.group_coordinator.messages import GroupMembership
+from core.kafka.group_coordinator.consumer_group.member_ids import new_member_id
+from core.kafka.group_coordinator.group_requests import GroupMembership
 from core.kafka.release import Release
 from core.sim.units import US_PER_MS
 

@@ -9,7 +9,7 @@ from core.kafka import errors
 from core.kafka.clients.group_member.abstract_membership import COMMIT_FAILED, FATAL, REBALANCE_IN_PROGRESS
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, DISCONNECTED, CallingClient
 from core.kafka.clients.group_member.membership import Membership
-from core.kafka.group_coordinator.messages import (
+from core.kafka.group_coordinator.group_requests import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchRequest,

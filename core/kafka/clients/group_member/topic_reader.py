@@ -14,7 +14,7 @@ from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.clients.group_member.member_config import MemberConfig, Reset
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.group_coordinator.messages import OffsetToCommit
+from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.messages import (
     ConsumerFetchResponse,

@@ -15,7 +15,7 @@ from core.kafka.clients.producer.producer_transaction_state import ProducerTrans
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.release import Release
 from core.sim.journal import Journal
-from core.sim.messages import Timer
+from core.sim.kernel_messages import Timer
 from core.sim.network import Network
 
 RECORD_BYTES: Final = 100

@@ -25,10 +25,10 @@ from core.kafka.clients.producer.producer_transaction_state import (
 )
 from core.kafka.clients.producer.transactional_offsets import AddOffsets, CommitOffsets
 from core.kafka.clients.producer.transactional_requests import AddPartitions, EndTxn, FindCoordinator, InitProducerId, TxnRequest
-from core.kafka.group_coordinator.messages import NOT_A_MEMBER, GroupMembership, OffsetToCommit, TxnOffsetCommitResponse
+from core.kafka.group_coordinator.group_requests import NOT_A_MEMBER, GroupMembership, OffsetToCommit, TxnOffsetCommitResponse
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.kafka.transaction.messages import (
+from core.kafka.transaction.transaction_messages import (
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnResponse,
     EndTxnResponse,

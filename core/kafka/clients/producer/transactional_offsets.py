@@ -7,8 +7,8 @@ from typing import Final
 
 from core.kafka import errors
 from core.kafka.clients.producer.transactional_requests import Priority, RequestContext, TxnRequest
-from core.kafka.group_coordinator.messages import GroupMembership, OffsetToCommit, TxnOffsetCommitRequest, TxnOffsetCommitResponse
-from core.kafka.transaction.messages import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from core.kafka.group_coordinator.group_requests import GroupMembership, OffsetToCommit, TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from core.kafka.transaction.transaction_messages import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 NOT_OWNED: Final = frozenset({errors.ILLEGAL_GENERATION, errors.UNKNOWN_MEMBER_ID, errors.FENCED_INSTANCE_ID})
 """The errors that mean that a member has lost its partitions (`CommitFailedException`)."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Protocol
 from core.kafka import errors
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.release import Release
-from core.kafka.transaction.messages import (
+from core.kafka.transaction.transaction_messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnRequest,

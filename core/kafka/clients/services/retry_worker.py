@@ -24,7 +24,7 @@ from core.kafka.clients.services.service_records import HeldRecords, RetriedReco
 from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.clients.services.worker_phase import Phase
 from core.kafka.durability_observer import DurabilityObserver, Tried
-from core.kafka.group_coordinator.messages import OffsetToCommit
+from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.sim.journal import Journal

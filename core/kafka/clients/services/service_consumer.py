@@ -14,7 +14,7 @@ from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.clients.group_member.member_consumer import MemberConsumer, MemberOwner
 from core.kafka.clients.services.service_records import HeldRecords
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.group_coordinator.classic.messages import Partitions
+from core.kafka.group_coordinator.classic_group.classic_group_messages import Partitions
 from core.kafka.messages import FetchedPartition
 from core.kafka.release import Release
 from core.sim.journal import Journal

@@ -26,7 +26,7 @@ from core.kafka.clients.services.service_consumer import ServiceConsumer
 from core.kafka.clients.services.service_records import HeldRecords
 from core.kafka.clients.services.worker_phase import Phase
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.group_coordinator.messages import OffsetToCommit
+from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.ids import NO_LEADER
 from core.kafka.messages import ProduceResponse
 from core.kafka.release import Release

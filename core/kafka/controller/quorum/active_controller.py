@@ -19,7 +19,7 @@ from typing import Final, Protocol
 from core.kafka import errors
 from core.kafka.controller.broker_heartbeat_manager import BrokerControlState, BrokerHeartbeatManager
 from core.kafka.controller.metadata_log import MetadataLog
-from core.kafka.controller.quorum.messages import BrokerWrite, FenceStaleBroker, PeriodicWrite, QuorumEntry
+from core.kafka.controller.quorum.raft_messages import BrokerWrite, FenceStaleBroker, PeriodicWrite, QuorumEntry
 from core.kafka.controller.quorum_controller import CONTINUE_DELAY, QuorumController
 from core.kafka.ids import broker_address
 from core.kafka.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, MetadataFetchRequest, MetadataFetchResponse, NotController

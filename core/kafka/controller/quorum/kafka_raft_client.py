@@ -17,7 +17,7 @@ import attrs
 
 from core.kafka import errors, events
 from core.kafka.controller.quorum.active_controller import ActiveController, CommittedState
-from core.kafka.controller.quorum.messages import (
+from core.kafka.controller.quorum.raft_messages import (
     BeginQuorumEpoch,
     LeaderChangeMessage,
     QuorumEntry,
@@ -35,7 +35,7 @@ from core.kafka.messages import (
     MetadataFetchRequest,
     NotController,
 )
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.node import Node
 from core.sim.random_stream import RandomStream
 from core.sim.units import US_PER_MS

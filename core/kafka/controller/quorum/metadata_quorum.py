@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.kafka import events
 from core.kafka.controller.quorum.kafka_raft_client import KafkaRaftClient, Role
-from core.kafka.controller.quorum.messages import LeaderChangeMessage, QuorumEntry
+from core.kafka.controller.quorum.raft_messages import LeaderChangeMessage, QuorumEntry
 from core.kafka.controller.quorum.replicated_controller import ReplicatedController
 from core.kafka.ids import broker_at
 from core.sim.journal import Journal

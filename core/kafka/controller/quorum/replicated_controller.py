@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.kafka.admin_requests import AdminRequest
 from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.controller.quorum.kafka_raft_client import KafkaRaftClient
-from core.kafka.controller.quorum.messages import BrokerWrite, FenceStaleBroker, PeriodicWrite, QuorumEntry
+from core.kafka.controller.quorum.raft_messages import BrokerWrite, FenceStaleBroker, PeriodicWrite, QuorumEntry
 from core.kafka.controller.quorum_controller import QuorumController
 
 

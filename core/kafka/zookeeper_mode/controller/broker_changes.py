@@ -5,14 +5,14 @@ from __future__ import annotations
 from core.kafka import errors, events
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.paths import state_path
-from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Result
 from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
 from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
 from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
 from core.kafka.zookeeper_mode.controller.topic_deletion_manager import TopicDeletionManager
+from core.kafka.zookeeper_server import paths
+from core.kafka.zookeeper_server.paths import state_path
+from core.kafka.zookeeper_server.protocol import OK, Delete, GetChildren, GetData, Result
 
 
 class BrokerChanges(ControllerComponent):

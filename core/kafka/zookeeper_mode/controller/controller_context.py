@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper.paths import PartitionState, ReplicaAssignment
-from core.kafka.zookeeper.protocol import OK, Result
+from core.kafka.zookeeper_server.paths import PartitionState, ReplicaAssignment
+from core.kafka.zookeeper_server.protocol import OK, Result
 
 
 class ControllerContext:

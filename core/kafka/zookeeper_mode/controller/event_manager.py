@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from core.kafka.zookeeper.protocol import Op, Result
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
+from core.kafka.zookeeper_server.protocol import Op, Result
 from core.sim.journal import Journal
 
 Callback = Callable[..., None]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from core.kafka import errors, events
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.paths import PartitionState, state_path
-from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Op, Result, SetData
 from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
 from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
+from core.kafka.zookeeper_server import paths
+from core.kafka.zookeeper_server.paths import PartitionState, state_path
+from core.kafka.zookeeper_server.protocol import OK, Delete, GetChildren, GetData, Op, Result, SetData
 
 
 class IsrChanges(ControllerComponent):

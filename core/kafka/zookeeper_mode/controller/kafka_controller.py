@@ -15,9 +15,6 @@ from core.kafka.broker.controller_requests.controller_channel import ControllerC
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionRequest
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.paths import ConfigChange, ReplicaAssignment, state_path, topic_path
-from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Op, Result, SetData
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.broker_changes import BrokerChanges
 from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase
@@ -27,6 +24,9 @@ from core.kafka.zookeeper_mode.controller.partition_state_machine import Partiti
 from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
 from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, ControlResponse, LeaderAndIsrResponse
 from core.kafka.zookeeper_mode.controller.topic_deletion_manager import TopicDeletionManager
+from core.kafka.zookeeper_server import paths
+from core.kafka.zookeeper_server.paths import ConfigChange, ReplicaAssignment, state_path, topic_path
+from core.kafka.zookeeper_server.protocol import OK, Create, GetChildren, GetData, Op, Result, SetData
 from core.sim.units import SECOND
 
 FIRST_BALANCE: Final = 5 * SECOND

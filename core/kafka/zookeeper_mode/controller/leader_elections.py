@@ -8,11 +8,11 @@ from __future__ import annotations
 from core.kafka import errors, events
 from core.kafka.admin_requests import ElectionMode
 from core.kafka.ids import TopicPartition
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.protocol import OK, Delete, GetData, Result
 from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
 from core.kafka.zookeeper_mode.controller.election_algorithms import imbalance_ratio
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
+from core.kafka.zookeeper_server import paths
+from core.kafka.zookeeper_server.protocol import OK, Delete, GetData, Result
 from core.sim.units import SECOND
 
 

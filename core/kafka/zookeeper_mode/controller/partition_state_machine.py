@@ -12,9 +12,6 @@ import attrs
 
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.paths import PartitionState, state_path
-from core.kafka.zookeeper.protocol import OK, Create, GetData, Multi, Result, SetData
 from core.kafka.zookeeper_mode.controller.controller_base import ControllerComponent
 from core.kafka.zookeeper_mode.controller.election_algorithms import (
     Elected,
@@ -24,6 +21,9 @@ from core.kafka.zookeeper_mode.controller.election_algorithms import (
     reassign_partition_leader_election,
 )
 from core.kafka.zookeeper_mode.controller.event_manager import Callback
+from core.kafka.zookeeper_server import paths
+from core.kafka.zookeeper_server.paths import PartitionState, state_path
+from core.kafka.zookeeper_server.protocol import OK, Create, GetData, Multi, Result, SetData
 
 Decision = tuple[int, tuple[int, ...], str]
 """A partition's new leader, its new ISR, and the kind of election."""

@@ -6,12 +6,12 @@ from collections.abc import Set
 
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.paths import ReplicaAssignment, state_path, topic_path
-from core.kafka.zookeeper.protocol import OK, Delete, GetData, Result, SetData
 from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
 from core.kafka.zookeeper_mode.controller.event_manager import Callback
 from core.kafka.zookeeper_mode.controller.partition_state_machine import Decision, PartitionStateMachine
+from core.kafka.zookeeper_server import paths
+from core.kafka.zookeeper_server.paths import ReplicaAssignment, state_path, topic_path
+from core.kafka.zookeeper_server.protocol import OK, Delete, GetData, Result, SetData
 
 
 class PartitionReassignments(ControllerComponent):

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 
 from core.kafka import events
 from core.kafka.ids import TopicPartition
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.paths import deletion_path, state_path, topic_path
-from core.kafka.zookeeper.protocol import Delete, GetChildren, Result
 from core.kafka.zookeeper_mode.controller.controller_base import ControllerComponent
 from core.kafka.zookeeper_mode.controller.requests import ControlResponse
+from core.kafka.zookeeper_server import paths
+from core.kafka.zookeeper_server.paths import deletion_path, state_path, topic_path
+from core.kafka.zookeeper_server.protocol import Delete, GetChildren, Result
 
 
 class TopicDeletionManager(ControllerComponent):

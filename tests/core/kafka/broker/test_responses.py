@@ -16,7 +16,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.node_bench import CLIENT, TP, BrokerBench
 

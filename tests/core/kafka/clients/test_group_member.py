@@ -14,7 +14,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.sim.messages import Timer
+from core.sim.kernel_messages import Timer
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.language.script import read_script
 from scenarios.running.runner import run_scenario

@@ -6,7 +6,7 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.clients.processes.process import Process
-from core.kafka.group_coordinator.messages import OffsetFetchRequest
+from core.kafka.group_coordinator.group_requests import OffsetFetchRequest
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec

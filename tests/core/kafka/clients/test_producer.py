@@ -16,7 +16,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.units import SECOND
 from tests.core.node_bench import TP, NodeBench
 

@@ -20,14 +20,14 @@ from core.kafka.clients.producer.producer_transaction_state import (
 from core.kafka.clients.producer.transactional_load import TransactionalLoad
 from core.kafka.clients.producer.transactional_requests import AddPartitions, EndTxn, FindCoordinator, InitProducerId
 from core.kafka.messages import ProduceRequest
-from core.kafka.transaction.messages import (
+from core.kafka.transaction.transaction_messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnRequest,
     FindCoordinatorRequest,
     InitTransactionalIdRequest,
 )
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from tests.core.kafka.clients.transaction_bench import EPOCH, PRODUCER_ID, TP0, TP1, TransactionBench
 
 _S = ProducerTransactionState

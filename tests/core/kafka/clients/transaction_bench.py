@@ -20,7 +20,7 @@ from core.kafka.messages import (
     ProduceResponse,
 )
 from core.kafka.release import RELEASES, Release
-from core.kafka.transaction.messages import (
+from core.kafka.transaction.transaction_messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnRequest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.kafka import errors
-from core.kafka.group_coordinator.messages import (
+from core.kafka.group_coordinator.group_requests import (
     NOT_A_MEMBER,
     GroupMembership,
     OffsetCommitRequest,
@@ -16,7 +16,7 @@ from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import ProduceRequest
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import TopicSpec
-from core.kafka.transaction.messages import (
+from core.kafka.transaction.transaction_messages import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     EndTxnRequest,
@@ -25,7 +25,7 @@ from core.kafka.transaction.messages import (
 )
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.sim.messages import Disconnected
+from core.sim.kernel_messages import Disconnected
 from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 

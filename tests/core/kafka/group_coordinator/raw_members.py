@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core.kafka import errors
-from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
-from core.kafka.group_coordinator.classic.messages import (
+from core.kafka.group_coordinator.classic_group.classic_group import ClassicGroup
+from core.kafka.group_coordinator.classic_group.classic_group_messages import (
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -14,7 +14,7 @@ from core.kafka.group_coordinator.classic.messages import (
     SyncGroupRequest,
 )
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
-from core.kafka.group_coordinator.messages import GroupMembership, OffsetCommitRequest, OffsetToCommit
+from core.kafka.group_coordinator.group_requests import GroupMembership, OffsetCommitRequest, OffsetToCommit
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import TopicSpec

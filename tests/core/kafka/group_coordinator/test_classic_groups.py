@@ -6,10 +6,10 @@ import pytest
 
 from core.kafka import errors
 from core.kafka.group_coordinator.append_errors import APPEND_ERRORS
-from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
-from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember
-from core.kafka.group_coordinator.classic.group_state import GroupState
-from core.kafka.group_coordinator.classic.messages import Subscription
+from core.kafka.group_coordinator.classic_group.classic_group import ClassicGroup
+from core.kafka.group_coordinator.classic_group.classic_group_member import ClassicGroupMember
+from core.kafka.group_coordinator.classic_group.classic_group_messages import Subscription
+from core.kafka.group_coordinator.classic_group.group_state import GroupState
 from core.kafka.transaction.transaction_log import java_hash, partition_for
 from core.lab import acts
 from core.sim.units import SECOND

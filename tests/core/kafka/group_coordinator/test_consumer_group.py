@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 
 from core.kafka import errors
-from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
-from core.kafka.group_coordinator.consumer.consumer_group_member import ConsumerGroupMember, Partitions
-from core.kafka.group_coordinator.consumer.current_assignment_builder import next_assignment
-from core.kafka.group_coordinator.consumer.heartbeats import ConsumerGroupRules, HeartbeatResult, fence_member, heartbeat, request_error
-from core.kafka.group_coordinator.consumer.member_state import ConsumerGroupState, MemberState
-from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
-from core.kafka.group_coordinator.consumer.records import (
+from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.consumer_group.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from core.kafka.group_coordinator.consumer_group.consumer_group_member import ConsumerGroupMember, Partitions
+from core.kafka.group_coordinator.consumer_group.current_assignment_builder import next_assignment
+from core.kafka.group_coordinator.consumer_group.heartbeats import (
+    ConsumerGroupRules,
+    HeartbeatResult,
+    fence_member,
+    heartbeat,
+    request_error,
+)
+from core.kafka.group_coordinator.consumer_group.member_state import ConsumerGroupState, MemberState
+from core.kafka.group_coordinator.consumer_group.records import (
     EpochKey,
     EpochValue,
     PartitionMetadataKey,
@@ -26,7 +32,7 @@ from core.kafka.group_coordinator.consumer.records import (
     member_record,
     record_bytes,
 )
-from core.kafka.group_coordinator.messages import GroupMembership
+from core.kafka.group_coordinator.group_requests import GroupMembership
 from core.kafka.release import RELEASES
 from tests.core.kafka.assignors.notation import tps
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
+from core.kafka.group_coordinator.consumer_group.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 
 @pytest.mark.parametrize("missing", [None, "rebalance_timeout", "topics", "owned"])

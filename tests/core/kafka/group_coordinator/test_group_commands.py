@@ -8,7 +8,7 @@ from core.kafka import errors, events
 from core.kafka.clients.group_member import group_command
 from core.kafka.clients.group_member.offset_reset import BY_DURATION, FROM_FILE, LogBounds, Target, moment, moment_before, new_offset
 from core.kafka.group_coordinator import group_metadata_manager
-from core.kafka.group_coordinator.messages import DeleteGroupsRequest, OffsetDeleteRequest
+from core.kafka.group_coordinator.group_requests import DeleteGroupsRequest, OffsetDeleteRequest
 from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.sim.errors import ActRefused

@@ -6,10 +6,10 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.group_coordinator import group_metadata_manager
-from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember
-from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.classic_group.classic_group_member import ClassicGroupMember
+from core.kafka.group_coordinator.classic_group.group_state import GroupState
 from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset
-from core.kafka.group_coordinator.messages import NOT_A_MEMBER, GroupMembership, OffsetCommitRequest, OffsetFetchRequest
+from core.kafka.group_coordinator.group_requests import NOT_A_MEMBER, GroupMembership, OffsetCommitRequest, OffsetFetchRequest
 from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.ids import TopicPartition
 from core.lab import acts

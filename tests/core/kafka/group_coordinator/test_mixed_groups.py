@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey
-from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
-from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
-from core.kafka.group_coordinator.messages import GroupMembership, OffsetCommitRequest, OffsetFetchRequest
+from core.kafka.group_coordinator.classic_group.group_records import GroupMetadataKey
+from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.consumer_group.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from core.kafka.group_coordinator.group_requests import GroupMembership, OffsetCommitRequest, OffsetFetchRequest
 from core.kafka.group_coordinator.offset_tombstones import is_unused
 from core.kafka.ids import TopicPartition
 from core.lab import acts

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors
-from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember
-from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey
-from core.kafka.group_coordinator.classic.group_state import GroupState
-from core.kafka.group_coordinator.classic.messages import Subscription
+from core.kafka.group_coordinator.classic_group.classic_group_member import ClassicGroupMember
+from core.kafka.group_coordinator.classic_group.classic_group_messages import Subscription
+from core.kafka.group_coordinator.classic_group.group_records import GroupMetadataKey
+from core.kafka.group_coordinator.classic_group.group_state import GroupState
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.offset_expiry import expiration_base
 from core.kafka.group_coordinator.offsets_log import CommittedOffset, OffsetKey

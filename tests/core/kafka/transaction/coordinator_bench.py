@@ -12,7 +12,9 @@ from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.log.control_record import EndTransactionMarker
 from core.kafka.messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse, ProduceRequest, ProduceResponse
 from core.kafka.release import CURRENT, Release
-from core.kafka.transaction.messages import (
+from core.kafka.transaction.transaction_coordinator import TransactionCoordinator
+from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
+from core.kafka.transaction.transaction_messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnRequest,
@@ -23,8 +25,6 @@ from core.kafka.transaction.messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from core.kafka.transaction.transaction_coordinator import TransactionCoordinator
-from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
 from core.kafka.transaction.transaction_metadata import TransactionMetadata, TransactionTransit
 from core.kafka.transaction.transaction_state import TransactionState
 from core.sim.units import US_PER_MS

@@ -6,8 +6,8 @@ import pytest
 
 from core.kafka import events
 from core.kafka.topic_spec import TopicSpec
-from core.kafka.transaction.messages import EndTxnRequest
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
+from core.kafka.transaction.transaction_messages import EndTxnRequest
 from core.kafka.transaction.transaction_state import TransactionState
 from core.lab import acts
 from core.lab.cluster import Cluster

@@ -8,9 +8,9 @@ from core.kafka import errors, events
 from core.kafka.broker.partition import Partition
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.release import RELEASES
-from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
-from core.sim.messages import Disconnected
+from core.kafka.transaction.transaction_messages import TxnMarkerEntry, WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from core.sim.kernel_messages import Disconnected
 from tests.core.kafka.transaction.coordinator_bench import CONCURRENT, FAR, ID, T0, CoordinatorBench
 
 THIRD = TopicPartition("third", 0)

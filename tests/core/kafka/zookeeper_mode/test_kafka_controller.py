@@ -13,14 +13,14 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.kafka.zookeeper.paths import PartitionState
-from core.kafka.zookeeper.protocol import NO_NODE, NODE_EXISTS, OK, Result
 from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
+from core.kafka.zookeeper_server.paths import PartitionState
+from core.kafka.zookeeper_server.protocol import NO_NODE, NODE_EXISTS, OK, Result
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.sim.messages import Timer
+from core.sim.kernel_messages import Timer
 from core.sim.units import SECOND, US_PER_MS
 
 HERE, MOVING = TopicPartition("here", 0), TopicPartition("moving", 0)

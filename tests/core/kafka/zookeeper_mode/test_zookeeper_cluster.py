@@ -11,8 +11,6 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import RELEASES, Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.protocol import GetChildren
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
 from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.kafka.zookeeper_mode.controller.requests import (
@@ -22,6 +20,8 @@ from core.kafka.zookeeper_mode.controller.requests import (
     StopReplicaRequest,
 )
 from core.kafka.zookeeper_mode.isr_manager import must_publish
+from core.kafka.zookeeper_server import paths
+from core.kafka.zookeeper_server.protocol import GetChildren
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.kafka.ids import broker_address
 from core.kafka.log.control_record import ABORT, COMMIT, EndTransactionMarker
 from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchedPartition, ProduceRequest
-from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest
+from core.kafka.transaction.transaction_messages import TxnMarkerEntry, WriteTxnMarkersRequest
 from core.sim.units import US_PER_MS
 from tests.core.node_bench import CLIENT, TP, BrokerBench
 

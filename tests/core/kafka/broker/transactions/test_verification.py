@@ -8,8 +8,8 @@ from core.kafka import errors, events
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import ProduceRequest, ProduceResponse
 from core.kafka.release import CURRENT, RELEASES
-from core.kafka.transaction.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC, partition_for
+from core.kafka.transaction.transaction_messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from core.sim.units import US_PER_MS
 from tests.core.node_bench import CLIENT, BrokerBench
 

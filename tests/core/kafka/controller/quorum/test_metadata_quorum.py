@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.controller.quorum.kafka_raft_client import Role
-from core.kafka.controller.quorum.messages import VoteResponse
+from core.kafka.controller.quorum.raft_messages import VoteResponse
 from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
