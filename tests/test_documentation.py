@@ -107,6 +107,19 @@ def test_files_exist(page: Path) -> None:
     assert [path for path in named if not (ROOT / path).exists() and not (page.parent / path).exists()] == []
 
 
+def test_names_on_the_architecture_page_exist() -> None:
+    """Each class, method, function, and module that the page names in code occurs in the code of the four packages."""
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    named = {part for name in re.findall(r"`([A-Za-z_]+(?:\.[a-z_]+)?)(?:\([^`]*\))?`", page) for part in name.split(".")}
+    known: set[str] = set()
+    for package in ("core", "scenarios", "spark_reports", "tui"):
+        known.add(package)
+        for path in (ROOT / package).rglob("*.py"):
+            known.update((path.stem, path.parent.name), re.findall(r"\w+", path.read_text("utf-8")))
+    assert len(named) > 40
+    assert sorted(named - known) == []
+
+
 SCRIPTS: Final = [
     (page, script)
     for page in PAGES
