@@ -14,7 +14,7 @@ from core.models.mysql.system import MySQL
 from core.models.quorum import events as quorum_events
 from core.models.quorum.system import Quorum
 from core.models.system import ReplicationSystem
-from core.sim.events import Event, EventTuple
+from core.sim.events import Event, EventTuple, kind_of
 
 MODELS: Final[dict[str, type[ReplicationSystem]]] = {each.model: each for each in (MySQL, Elasticsearch, Quorum, BookKeeper)}
 """The models by name."""
@@ -28,4 +28,4 @@ KINDS: Final[dict[str, type[Event]]] = {
 
 def sentence(event: EventTuple) -> str:
     """Return the sentence of an event."""
-    return KINDS[event[3]](*event[4:]).sentence()
+    return KINDS[kind_of(event)](event).sentence()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -21,6 +23,33 @@ NOTABLE: Final = 2
 """The level of the events that users look for: elections, truncations, errors, and losses."""
 
 
+seq_of: Final[Callable[[EventTuple], int]] = itemgetter(0)
+"""Return the sequence number of an event."""
+
+time_of: Final[Callable[[EventTuple], int]] = itemgetter(1)
+"""Return the virtual time of an event, in µs."""
+
+kind_of: Final[Callable[[EventTuple], str]] = itemgetter(3)
+"""Return the kind of an event."""
+
+columns_of: Final[Callable[[EventTuple], tuple[Any, ...]]] = itemgetter(slice(4, None))
+"""Return the columns of an event, in the order of its kind."""
+
+content_of: Final[Callable[[EventTuple], tuple[Any, ...]]] = itemgetter(1, slice(3, None))
+"""Return what an event says apart from its number and its causes: the virtual time, and the kind with the columns."""
+
+
+def without_causes(event: EventTuple) -> EventTuple:
+    """Return an event as if no other event had led to it."""
+    return (*event[:2], 0, *event[3:])
+
+
+@cache
+def _value_at(position: int) -> property:
+    """Return the property that reads the value at a position of an event."""
+    return property(itemgetter(position))
+
+
 def causes_of(event: EventTuple) -> tuple[int, ...]:
     """Return the sequence numbers of the events that led to an event, most important first; empty if there are none."""
     cause = event[2]
@@ -35,10 +64,11 @@ def first_cause(event: EventTuple) -> int:
     return int(cause[0] if type(cause) is tuple else cause)
 
 
-class Event:
+class Event(EventTuple):
     """The base class of all kinds of events. The annotated fields of a kind are its columns, after those of its base class.
 
-    Kinds are plain classes, because creating fifty attrs classes would use a tenth of the startup time that `isrlab run` is allowed.
+    A class reads the recorded tuple of its kind by the names of the columns: `LeaderElected(event).epoch`. Events are recorded as plain
+    tuples, because creating an object of a class takes several times as long.
 
     Attributes:
         kind: the name of the kind in the log.
@@ -54,7 +84,7 @@ class Event:
     level: ClassVar[int]
     words: ClassVar[Mapping[str, tuple[str, ...]]]
     defaults: ClassVar[Mapping[str, int]]
-    columns: ClassVar[dict[str, str]]
+    columns: ClassVar[dict[str, str]] = {}
 
     def __init_subclass__(
         cls,
@@ -66,22 +96,14 @@ class Event:
         defaults: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         cls.kind, cls.source, cls.level, cls.words, cls.defaults = kind, source, level, words, defaults
-        cls.columns = {**getattr(cls, "columns", {}), **cls.__annotations__}
-
-    def __init__(self, *values: object) -> None:
-        self.__dict__.update(zip(self.columns, values, strict=True))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"events are immutable: {self.kind}.{name}")
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
-
-    def __hash__(self) -> int:
-        return hash((self.kind, *self.__dict__.values()))
+        inherited = cls.columns
+        cls.columns = {**inherited, **cls.__annotations__}
+        for position, name in enumerate(cls.__annotations__, 4 + len(inherited)):
+            setattr(cls, name, _value_at(position))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+        values = zip(self.columns, columns_of(self), strict=True)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in values)})"
 
     def sentence(self) -> str:
         """Return one sentence that says what happened and why, including the numbers."""

@@ -15,6 +15,7 @@ from core.kafka.events import decode
 from scenarios.catalogue import read_any
 from scenarios.logs.log_reader import LogReader
 from scenarios.models.script import ModelScenario
+from tests.core.events import made
 from tests.fuzz.campaign import attempt
 from tests.fuzz.log_checkers import GroupChecker, ReadCommittedChecker, problems_of
 from tests.fuzz.targets import TARGETS
@@ -104,23 +105,23 @@ def test_a_partition_with_two_owners_is_found(tmp_path: Path) -> None:
 
 def test_an_assignment_with_two_owners_is_found() -> None:
     checker = GroupChecker()
-    given = events.GroupGeneration(1, "g", 4, "range", "a", "a, b")
+    given = made(events.GroupGeneration, 1, "g", 4, "range", "a", "a, b")
     checker.hear(1, "group-generation", given)
-    checker.hear(2, "group-stable", events.GroupStable(1, "g", 4, "range", "a: t-0, t-1; b: t-1"))
+    checker.hear(2, "group-stable", made(events.GroupStable, 1, "g", 4, "range", "a: t-0, t-1; b: t-1"))
     assert checker.problems == ["event 2: t-1 belongs to both a and b in generation 4 of g"]
-    checker.hear(3, "group-stable", events.GroupStable(1, "g", 4, "range", "a: t-0; c: t-1"))
+    checker.hear(3, "group-stable", made(events.GroupStable, 1, "g", 4, "range", "a: t-0; c: t-1"))
     assert checker.problems[1:] == ["event 3: generation 4 of g gives partitions to ['c']"]
 
 
 def test_after_a_group_has_changed_its_protocol_the_former_assignment_does_not_count() -> None:
     checker = GroupChecker()
-    checker.hear(1, "member-started", events.MemberStarted("m", "g", "t", "range", ""))
-    checker.hear(2, "member-joined", events.GroupMemberJoined(1, "g", "a", "m", "", 1))
-    checker.hear(3, "group-stable", events.GroupStable(1, "g", 1, "range", "a: t-0, t-1"))
-    checker.hear(4, "partitions-assigned", events.PartitionsAssigned("m", "g", 1, "t-0"))
+    checker.hear(1, "member-started", made(events.MemberStarted, "m", "g", "t", "range", ""))
+    checker.hear(2, "member-joined", made(events.GroupMemberJoined, 1, "g", "a", "m", "", 1))
+    checker.hear(3, "group-stable", made(events.GroupStable, 1, "g", 1, "range", "a: t-0, t-1"))
+    checker.hear(4, "partitions-assigned", made(events.PartitionsAssigned, "m", "g", 1, "t-0"))
     assert checker.problems == ["event 4: m owns ['t-0'] in generation 1; its assignment is ['t-0', 't-1']"]
-    checker.hear(5, "group-converted", events.GroupConverted(1, "g", "consumer", 1, 1))
-    checker.hear(6, "partitions-assigned", events.PartitionsAssigned("m", "g", 1, ""))
+    checker.hear(5, "group-converted", made(events.GroupConverted, 1, "g", "consumer", 1, 1))
+    checker.hear(6, "partitions-assigned", made(events.PartitionsAssigned, "m", "g", 1, ""))
     assert len(checker.problems) == 1
 
 

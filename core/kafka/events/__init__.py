@@ -205,6 +205,7 @@ from core.kafka.events.zookeeper import (
     ReplicasOffline,
     SessionExpired,
 )
+from core.sim.events import kind_of, without_causes
 
 EVENTS: Final[tuple[type[Event], ...]] = (
     Acted, SettingChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered, BrokerUnregistered,
@@ -255,10 +256,10 @@ def agree(recorded: EventTuple, event: EventTuple) -> bool:
     """Return whether a recorded event equals another event. Causes are not compared, because an older isrlab version did not know all of
     them. Columns that an older log lacks are ignored.
     """
-    recorded, event = (*recorded[:2], 0, *recorded[3:]), (*event[:2], 0, *event[3:])
+    recorded, event = without_causes(recorded), without_causes(event)
     if recorded == event:
         return True
-    defaults = KINDS[recorded[3]].defaults
+    defaults = KINDS[kind_of(recorded)].defaults
     if not defaults or recorded[: -len(defaults)] != event[: -len(defaults)]:
         return False
     return all(
@@ -269,7 +270,7 @@ def agree(recorded: EventTuple, event: EventTuple) -> bool:
 
 def decode(event: EventTuple) -> Event:
     """Return the typed event for a recorded tuple."""
-    return KINDS[event[3]](*event[4:])
+    return KINDS[kind_of(event)](event)
 
 
 def explain(event: EventTuple) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final
 
 from core.sim import events
@@ -13,18 +14,22 @@ __all__ = [
 ]  # fmt: skip
 
 
+_partition_of: Final = attrgetter("topic", "partition")
+_range_of: Final = attrgetter("from_offset", "to_offset")
+
+
 class Event(events.Event, kind=""):
     """The base class of all kinds of events in Kafka. Some kinds of events have the columns `topic` and `partition`."""
 
     @property
     def tp(self) -> str:
         """The event's partition, in the form in which Kafka prints it."""
-        return f"{self.__dict__['topic']}-{self.__dict__['partition']}"
+        return name_of(*_partition_of(self))
 
     @property
     def record_range(self) -> str:
         """The event's records [from_offset, to_offset) as text, for example `2 records of orders-0 (offsets 3–4)`."""
-        start, end = self.__dict__["from_offset"], self.__dict__["to_offset"]
+        start, end = _range_of(self)
         return f"{records(end - start)} of {self.tp} ({offsets(start, end)})"
 
 

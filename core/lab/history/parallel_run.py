@@ -18,6 +18,7 @@ from core.lab.history.position import PlayedAct
 from core.lab.history.replay_run import EventTap, ReplayRun
 from core.lab.views.cluster_view import ClusterView
 from core.sim.errors import ActRefused
+from core.sim.events import content_of, seq_of
 
 
 @attrs.frozen
@@ -145,12 +146,12 @@ class ParallelRun:
         while at < upto:
             here, there = mine.at(at), theirs.at(at)
             at += 1
-            if here[1] != there[1] or here[3:] != there[3:]:
-                self.parted = FirstDifference(here[0], here, there)
+            if content_of(here) != content_of(there):
+                self.parted = FirstDifference(seq_of(here), here, there)
                 break
         self._checked = at
         if self.parted is None and settled and mine.total != theirs.total and at >= max(mine.first, theirs.first):
             longer = mine if mine.total > at else theirs
             more = longer.at(at)
-            return FirstDifference(more[0], more if longer is mine else None, more if longer is theirs else None)
+            return FirstDifference(seq_of(more), more if longer is mine else None, more if longer is theirs else None)
         return self.parted

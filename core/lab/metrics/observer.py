@@ -21,9 +21,7 @@ from core.lab.metrics.meter import Meter
 from core.lab.metrics.observed_partition import UNKNOWN, ObservedPartition
 from core.lab.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.lab.spec import ClusterSpec, ControlPlane
-
-HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
-"""The most frequent event kind. For speed, the observer reads `high-watermark` events without decoding them."""
+from core.sim.events import kind_of, time_of
 
 REQUEST_BYTES: Final = 200
 """The size of a request or response without its records, in bytes, for the model of the request queue."""
@@ -81,6 +79,7 @@ class MetricsObserver:
             events.Truncated.kind: self._truncated,
             events.FetchFailed.kind: self._fetch_failed,
             events.FetcherLags.kind: self._fetcher_lags,
+            events.HighWatermarkAdvanced.kind: self._high_watermark,
             events.FollowerHighWatermark.kind: lambda now, event: self._of(event).known(event.broker),
             events.ProducerIdGiven.kind: self._producer_id_given,
             events.OfflineReplicaFound.kind: self._offline_replica_found,
@@ -126,12 +125,9 @@ class MetricsObserver:
 
     def on_event(self, event: events.EventTuple) -> None:
         """Handle an event."""
-        if event[3] == HIGH_WATERMARK:
-            self._high_watermark(*event[4:])
-            return
-        handler = self._event_handlers.get(event[3])
+        handler = self._event_handlers.get(kind_of(event))
         if handler is not None:
-            handler(event[1], events.decode(event))
+            handler(time_of(event), events.decode(event))
 
     # --- events ----------------------------------------------------------------------------------------------------
 
@@ -231,10 +227,10 @@ class MetricsObserver:
     def _truncated(self, now: int, event: events.Truncated) -> None:
         self._of(event).leo[event.broker] = event.from_offset
 
-    def _high_watermark(self, broker: int, topic: str, number: int, epoch: int, old: int, new: int, slowest: int) -> None:
-        partition = self._partitions.get(TopicPartition(topic, number))
-        if partition is not None and partition.waits_at == broker:
-            partition.high_watermark = new
+    def _high_watermark(self, now: int, event: events.HighWatermarkAdvanced) -> None:
+        partition = self._partitions.get(TopicPartition(event.topic, event.partition))
+        if partition is not None and partition.waits_at == event.broker:
+            partition.high_watermark = new = event.new_offset
             while partition.waiting and partition.waiting[0][0] <= new:
                 partition.waiting.popleft()
 

@@ -58,7 +58,7 @@ class EntryAppended(Event, kind="raft-appended", source="Raft §5.3", level=DETA
     """A node appended an entry to its log."""
 
     node: str
-    index: int
+    index: int  # type: ignore[assignment]  # not the method of tuples
     term: int
     key: str
     version: int
@@ -73,7 +73,7 @@ class EntriesOverwritten(Event, kind="raft-overwritten", source="Raft §5.3", le
 
     node: str
     start: int
-    count: int
+    count: int  # type: ignore[assignment]
     leader: str
 
     def sentence(self) -> str:
@@ -85,7 +85,7 @@ class Committed(Event, kind="raft-committed", source="Raft §5.3, §5.4.2", leve
     """A leader committed entries."""
 
     node: str
-    index: int
+    index: int  # type: ignore[assignment]
     copies: int
 
     def sentence(self) -> str:

@@ -25,6 +25,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.fingerprint_fields import LAB_FIELDS
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, Pace
+from core.sim.events import kind_of
 from core.sim.exploration.choices import Choice, act
 from core.sim.exploration.search import Outcome, search
 from core.sim.state.fingerprint import Fingerprints
@@ -136,4 +137,4 @@ def arrives_at_once(choice: Choice) -> bool:
 
 
 def _loses_acknowledged(event: Any) -> bool:
-    return event[3] == events.RecordsLost.kind and events.RecordsLost(*event[4:]).lost_acknowledged > 0
+    return kind_of(event) == events.RecordsLost.kind and events.RecordsLost(event).lost_acknowledged > 0

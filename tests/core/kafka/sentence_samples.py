@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.kafka.events import EVENTS, Event, column_types
+from tests.core.events import made
 
 FILE: Final = Path(__file__).with_name("sentences.txt")
 OTHERS: Final[dict[str, tuple[Any, ...]]] = {
@@ -28,10 +29,10 @@ def samples(event: type[Event]) -> Iterator[Event]:
     for name, kind in types.items():
         given = {"int": next(number), "bool": True, "str": f"<{name}>", "tuple[int, ...]": (4, 5)}[kind]
         first[name] = event.words[name][0] if name in event.words else given
-    yield event(*first.values())
+    yield made(event, *first.values())
     for name, kind in types.items():
         for other in event.words[name][1:] if name in event.words else OTHERS[kind]:
-            yield event(*(first | {name: other}).values())
+            yield made(event, *(first | {name: other}).values())
 
 
 def told(event: type[Event]) -> list[str]:

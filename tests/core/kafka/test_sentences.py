@@ -14,6 +14,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
+from tests.core.events import made
 from tests.core.kafka import sentence_samples
 
 
@@ -68,18 +69,18 @@ def test_a_broker_that_could_not_tell_of_a_failed_directory_has_another() -> Non
 
 def test_what_a_leader_answers_about_epochs_is_what_it_can_tell() -> None:
     def asked(epoch: int, end: int) -> str:
-        return events.EpochAnswered(1, "t", 0, 2, 3, epoch, end).sentence().partition("ends: ")[2]
+        return made(events.EpochAnswered, 1, "t", 0, 2, 3, epoch, end).sentence().partition("ends: ")[2]
 
     assert [asked(2, 7), asked(-1, 7), asked(-1, -1)] == ["epoch 2 ends at 7", "it ends at 7", "b2 does not know"]
 
 
 def test_a_committed_offset_of_0_is_a_former_offset_but_none_is_not() -> None:
     def committed(former: int) -> str:
-        return events.OffsetCommitted(1, "g", "t", 0, 7, former).sentence()
+        return made(events.OffsetCommitted, 1, "g", "t", 0, 7, former).sentence()
 
     assert committed(-1) == "the committed offset of group g for t-0 is now 7 on b1"
     assert committed(0) == "the committed offset of group g for t-0 is now 7 (it was 0) on b1"
-    assert " is now 7 (it was 0) on b1: the transaction " in events.OffsetMaterialized(1, "g", "t", 0, 7, 0, 13).sentence()
+    assert " is now 7 (it was 0) on b1: the transaction " in made(events.OffsetMaterialized, 1, "g", "t", 0, 7, 0, 13).sentence()
 
 
 def test_zookeeper_and_not_the_controller_refuses_a_registration() -> None:
@@ -100,7 +101,7 @@ def test_zookeeper_and_not_the_controller_refuses_a_registration() -> None:
     ],
 )
 def test_lost_records_that_are_seen_later(to_offset: int, acknowledged: int, read: int, sentence: str) -> None:
-    assert events.LostRecordsSeen("t", 0, 2, 7, to_offset, acknowledged, read).sentence() == sentence
+    assert made(events.LostRecordsSeen, "t", 0, 2, 7, to_offset, acknowledged, read).sentence() == sentence
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_lost_records_that_are_seen_later(to_offset: int, acknowledged: int, rea
     ],
 )
 def test_a_producer_that_asks_for_no_acknowledgement_gets_none(acks: int, sentence: str) -> None:
-    assert events.ProduceAcked("p", "t", 0, 7, 9, 2, acks, 5_000, 3).sentence() == sentence
+    assert made(events.ProduceAcked, "p", "t", 0, 7, 9, 2, acks, 5_000, 3).sentence() == sentence
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_a_producer_that_asks_for_no_acknowledgement_gets_none(acks: int, senten
 )
 def test_a_leader_with_enough_replicas_is_not_said_to_lack_them(isr: tuple[int, ...], why: str) -> None:
     """NOT_ENOUGH_REPLICAS also stands for a verification of a transactional batch that can be tried again (KIP-890)."""
-    sentence = events.AppendRefused(1, "t", 0, "p", 2, "NOT_ENOUGH_REPLICAS", isr, 2).sentence()
+    sentence = made(events.AppendRefused, 1, "t", 0, "p", 2, "NOT_ENOUGH_REPLICAS", isr, 2).sentence()
     assert sentence == f"b1 refused 2 records from p for t-0: NOT_ENOUGH_REPLICAS{why}"
 
 
@@ -160,13 +161,13 @@ def test_a_power_loss_is_not_said_to_lose_what_reached_the_disk() -> None:
 
 
 def test_jitter_only_adds_to_the_latency() -> None:
-    sentence = events.LinkChanged("b1", "b2", 20_000, 5_000, 0).sentence()
+    sentence = made(events.LinkChanged, "b1", "b2", 20_000, 5_000, 0).sentence()
     assert sentence == "the link b1 → b2 now has a latency of 20ms plus up to 5ms of jitter"
 
 
 def test_a_batch_that_was_not_sent_does_not_wait_for_a_response() -> None:
     def waiting(attempt: int) -> str:
-        return events.ProduceWaiting("app", "t", 0, 3, -1, attempt, 1_200_000).sentence()
+        return made(events.ProduceWaiting, "app", "t", 0, 3, -1, attempt, 1_200_000).sentence()
 
     assert waiting(0) == "app has waited 1.2s to send 3 records to t-0 (acks=all)"
     assert waiting(1) == "app has waited 1.2s for a response to 3 records for t-0 (acks=all, attempt 1)"
@@ -185,7 +186,7 @@ def test_a_batch_that_was_not_sent_does_not_wait_for_a_response() -> None:
 )
 def test_a_reason_of_the_log_reads_as_a_sentence(reason: str, words: str) -> None:
     assert (
-        events.PartitionOffline("t", 0, 1, 2, (1,), reason)
+        made(events.PartitionOffline, "t", 0, 1, 2, (1,), reason)
         .sentence()
         .startswith(f"t-0 is offline ({words}): no member of the ISR [1] can lead, ")
     )
