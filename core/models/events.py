@@ -33,8 +33,7 @@ class ProcessStarted(Event, kind="process-started", level=NOTABLE):
 
     server: str
 
-    def sentence(self) -> str:
-        return f"{self.server} restarts with the data on its disk"
+    template = "{server} restarts with the data on its disk"
 
 
 class WriteSent(Event, kind="write-sent", level=DETAIL):
@@ -45,8 +44,7 @@ class WriteSent(Event, kind="write-sent", level=DETAIL):
     version: int
     server: str
 
-    def sentence(self) -> str:
-        return f"{self.client} sends version {self.version} of {self.key} to {self.server}"
+    template = "{client} sends version {version} of {key} to {server}"
 
 
 class WriteEnded(Event, kind="write-ended", words={"outcome": ("ok", "fail", "unknown")}):

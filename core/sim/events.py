@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
+
+from core.sim.units import format_duration
 
 EventTuple = tuple[Any, ...]  # (int, int, int | tuple[int, ...], str, *columns)
 """A recorded event as a plain tuple: sequence number, virtual time, cause, kind, and the columns of the kind.
@@ -77,6 +80,10 @@ class Event(EventTuple):
         words: the allowed values of each column that has a fixed set of values.
         defaults: the trailing columns that logs of earlier isrlab versions lack, each with its default value.
         columns: the column names in order, each with its type: `int`, `str`, `bool`, or `tuple[int, ...]`.
+        template: the sentence, with columns and properties of the event in braces: `{broker}`. After a colon, it can name one of the
+            `phrases`, with a word for that phrase (`{members:count member}`), or a format (`{bytes:,}`). A kind whose sentence has
+            several wordings overrides `sentence` instead.
+        phrases: the functions by which a template turns values into words.
     """
 
     kind: ClassVar[str]
@@ -85,6 +92,8 @@ class Event(EventTuple):
     words: ClassVar[Mapping[str, tuple[str, ...]]]
     defaults: ClassVar[Mapping[str, int]]
     columns: ClassVar[dict[str, str]] = {}
+    template: ClassVar[str] = ""
+    phrases: ClassVar[Mapping[str, Callable[..., str]]] = MappingProxyType({"duration": format_duration})
 
     def __init_subclass__(
         cls,
@@ -107,4 +116,23 @@ class Event(EventTuple):
 
     def sentence(self) -> str:
         """Return one sentence that says what happened and why, including the numbers."""
-        raise NotImplementedError(self.kind)
+        return "".join([part if isinstance(part, str) else part(self) for part in _parts(type(self))])
+
+
+@cache
+def _parts(kind: type[Event]) -> list[str | Callable[[Event], str]]:
+    """Return the parts of the template of a kind: texts, and functions that write a value of an event."""
+    parts: list[str | Callable[[Event], str]] = list(re.split(r"(\{[^}]*\})", kind.template))
+    for at in range(1, len(parts), 2):
+        name, _, how = str(parts[at])[1:-1].partition(":")
+        parts[at] = _writer(attrgetter(name), how, kind.phrases)
+    return parts
+
+
+def _writer(value: Callable[[Event], Any], how: str, phrases: Mapping[str, Callable[..., str]]) -> Callable[[Event], str]:
+    """Return the function that writes a value of an event as a template says: as it is, in a format, or in words."""
+    name, _, word = how.partition(" ")
+    if name not in phrases:
+        return lambda event: format(value(event), how)
+    words = phrases[name]
+    return (lambda event: words(value(event), word)) if word else lambda event: words(value(event))

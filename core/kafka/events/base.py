@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Final
 
 from core.sim import events
@@ -12,25 +13,6 @@ from core.sim.events import DETAIL, NORMAL, NOTABLE, EventTuple
 __all__ = [
     "DETAIL", "INSTANCE_ENDINGS", "NORMAL", "NOTABLE", "Event", "EventTuple", "brokers", "count_of", "ids", "leader_name", "listed", "name_of", "offsets", "records",
 ]  # fmt: skip
-
-
-_partition_of: Final = attrgetter("topic", "partition")
-_range_of: Final = attrgetter("from_offset", "to_offset")
-
-
-class Event(events.Event, kind=""):
-    """The base class of all kinds of events in Kafka. Some kinds of events have the columns `topic` and `partition`."""
-
-    @property
-    def tp(self) -> str:
-        """The event's partition, in the form in which Kafka prints it."""
-        return name_of(*_partition_of(self))
-
-    @property
-    def record_range(self) -> str:
-        """The event's records [from_offset, to_offset) as text, for example `2 records of orders-0 (offsets 3–4)`."""
-        start, end = _range_of(self)
-        return f"{records(end - start)} of {self.tp} ({offsets(start, end)})"
 
 
 INSTANCE_ENDINGS: Final = {
@@ -58,6 +40,11 @@ def count_of(count: int, singular: str, plural: str = "") -> str:
     return f"1 {singular}" if count == 1 else f"{count:,} {plural or singular + 's'}"
 
 
+def _counted(count: int, noun: str) -> str:
+    """Return a count with its noun, which names an irregular plural after a slash: `try/tries`."""
+    return count_of(count, *noun.split("/"))
+
+
 def records(count: int) -> str:
     """Return a count of records with its noun, for example `1 record` or `2,000 records`."""
     return count_of(count, "record")
@@ -81,3 +68,34 @@ def offsets(start: int, end: int) -> str:
 def leader_name(leader: int) -> str:
     """Return a leader's name, or `no leader`."""
     return "no leader" if leader < 0 else f"b{leader}"
+
+
+_partition_of: Final = attrgetter("topic", "partition")
+_range_of: Final = attrgetter("from_offset", "to_offset")
+
+
+class Event(events.Event, kind=""):
+    """The base class of all kinds of events in Kafka. Some kinds of events have the columns `topic` and `partition`."""
+
+    phrases = MappingProxyType({**events.Event.phrases, "brokers": brokers, "count": _counted, "ids": ids, "leader": leader_name})
+
+    @property
+    def tp(self) -> str:
+        """The event's partition, in the form in which Kafka prints it."""
+        return name_of(*_partition_of(self))
+
+    @property
+    def record_count(self) -> str:
+        """The number of the event's records [from_offset, to_offset) as text, for example `2 records`."""
+        start, end = _range_of(self)
+        return records(end - start)
+
+    @property
+    def offset_range(self) -> str:
+        """The offsets of the event's records [from_offset, to_offset) as text, for example `offsets 3–4`."""
+        return offsets(*_range_of(self))
+
+    @property
+    def record_range(self) -> str:
+        """The event's records [from_offset, to_offset) as text, for example `2 records of orders-0 (offsets 3–4)`."""
+        return f"{self.record_count} of {self.tp} ({self.offset_range})"

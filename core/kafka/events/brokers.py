@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, offsets
+from core.kafka.events.base import DETAIL, NOTABLE, Event, offsets
 from core.sim.units import format_duration
 
 _STOPPED: Final = {
@@ -75,8 +75,7 @@ class BrokerPaused(Event, kind="broker-paused", source="broker.session.timeout.m
 
     broker: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} is paused, as in a long GC pause; it processes nothing and sends nothing, and its metadata becomes outdated"
+    template = "b{broker} is paused, as in a long GC pause; it processes nothing and sends nothing, and its metadata becomes outdated"
 
 
 class BrokerResumed(Event, kind="broker-resumed", source="BrokerLifecycleManager", level=NOTABLE):
@@ -85,8 +84,7 @@ class BrokerResumed(Event, kind="broker-resumed", source="BrokerLifecycleManager
     broker: int
     paused_us: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} resumed after {format_duration(self.paused_us)}"
+    template = "b{broker} resumed after {paused_us:duration}"
 
 
 class BrokerRegistered(Event, kind="broker-registered", source="ClusterControlManager#registerBroker"):
@@ -95,8 +93,7 @@ class BrokerRegistered(Event, kind="broker-registered", source="ClusterControlMa
     broker: int
     broker_epoch: int
 
-    def sentence(self) -> str:
-        return f"the controller registered b{self.broker} with broker epoch {self.broker_epoch}; b{self.broker} stays fenced until it has caught up with the metadata"
+    template = "the controller registered b{broker} with broker epoch {broker_epoch}; b{broker} stays fenced until it has caught up with the metadata"
 
 
 class BrokerUnregistered(Event, kind="broker-unregistered", source="ReplicationControlManager#handleBrokerUnregistered", level=NOTABLE):
@@ -141,8 +138,7 @@ class BrokerUnfenced(Event, kind="broker-unfenced", source="ReplicationControlMa
 
     broker: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} is unfenced; it can lead again, and can rejoin an ISR after it has fetched up to the high watermark"
+    template = "b{broker} is unfenced; it can lead again, and can rejoin an ISR after it has fetched up to the high watermark"
 
 
 class ShutdownBegun(Event, kind="shutdown-begun", source="ReplicationControlManager#handleBrokerInControlledShutdown", level=NOTABLE):
@@ -150,8 +146,9 @@ class ShutdownBegun(Event, kind="shutdown-begun", source="ReplicationControlMana
 
     broker: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} requested a controlled shutdown; before it stops, it leaves ISRs, and other brokers become leaders of its partitions"
+    template = (
+        "b{broker} requested a controlled shutdown; before it stops, it leaves ISRs, and other brokers become leaders of its partitions"
+    )
 
 
 class HighWatermarksCheckpointed(Event, kind="checkpoint", source="ReplicaManager#checkpointHighWatermarks", level=DETAIL):
@@ -160,5 +157,4 @@ class HighWatermarksCheckpointed(Event, kind="checkpoint", source="ReplicaManage
     broker: int
     partitions: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} wrote {count_of(self.partitions, 'changed high watermark')} to replication-offset-checkpoint"
+    template = "b{broker} wrote {partitions:count changed high watermark} to replication-offset-checkpoint"

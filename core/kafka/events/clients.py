@@ -83,8 +83,7 @@ class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", 
     error: str
     waited_us: int
 
-    def sentence(self) -> str:
-        return f"{self.producer} gave up on {records(self.records)} for {self.tp} after {format_duration(self.waited_us)}: {self.error}"
+    template = "{producer} gave up on {records:count record} for {tp} after {waited_us:duration}: {error}"
 
 
 class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#drain", level=DETAIL):
@@ -148,10 +147,7 @@ class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdMana
     producer: str
     producer_id: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} assigned producer ID {self.producer_id} to {self.producer}: each of its batches now carries a sequence number"
-        )
+    template = "b{broker} assigned producer ID {producer_id} to {producer}: each of its batches now carries a sequence number"
 
 
 class ClientRebootstrapped(Event, kind="client-rebootstrapped", source="Metadata#rebootstrap, KIP-899", level=NOTABLE):
@@ -161,8 +157,7 @@ class ClientRebootstrapped(Event, kind="client-rebootstrapped", source="Metadata
     known: str
     reason: str
 
-    def sentence(self) -> str:
-        return f"{self.client} asks its bootstrap servers again, because {self.reason}; its last metadata named {self.known}"
+    template = "{client} asks its bootstrap servers again, because {reason}; its last metadata named {known}"
 
 
 class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEntry#findDuplicateBatch", level=NOTABLE):
@@ -176,11 +171,7 @@ class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEnt
     to_offset: int
     sequence: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} already has sequence {self.sequence} from {self.producer} at {offsets(self.from_offset, self.to_offset)} "
-            f"of {self.tp}, and does not append the batch again"
-        )
+    template = "b{broker} already has sequence {sequence} from {producer} at {offset_range} of {tp}, and does not append the batch again"
 
 
 class ProducerEpochBumped(
@@ -195,8 +186,7 @@ class ProducerEpochBumped(
     producer_epoch: int
     error: str
 
-    def sentence(self) -> str:
-        return f"{self.producer} gave up on a batch for {self.tp} ({self.error}) and continues in producer epoch {self.producer_epoch} at sequence 0"
+    template = "{producer} gave up on a batch for {tp} ({error}) and continues in producer epoch {producer_epoch} at sequence 0"
 
 
 class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation", level=DETAIL):
@@ -210,8 +200,7 @@ class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation",
     to_offset: int
     high_watermark: int
 
-    def sentence(self) -> str:
-        return f"consumer {self.consumer} read {offsets(self.from_offset, self.to_offset)} of {self.tp} from b{self.broker}, below the high watermark {self.high_watermark}"
+    template = "consumer {consumer} read {offset_range} of {tp} from b{broker}, below the high watermark {high_watermark}"
 
 
 _REPHRASED: Final = {
@@ -254,8 +243,7 @@ class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", le
     error: str
     policy: str
 
-    def sentence(self) -> str:
-        return f"consumer {self.consumer} reset its position in {self.tp} from {self.from_offset} to {self.to_offset} ({self.policy}) after {self.error}"
+    template = "consumer {consumer} reset its position in {tp} from {from_offset} to {to_offset} ({policy}) after {error}"
 
 
 class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionState#maybeCompleteValidation, KIP-320", level=NOTABLE):
@@ -272,8 +260,7 @@ class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionSt
     read_epoch: int
     leader_epoch: int
 
-    def sentence(self) -> str:
-        return (
-            f"consumer {self.consumer} went back from offset {self.from_offset} to {self.to_offset} in {self.tp}: it had read records of epoch "
-            f"{self.read_epoch}, but on the new leader, epoch {self.leader_epoch} ends at {self.to_offset}"
-        )
+    template = (
+        "consumer {consumer} went back from offset {from_offset} to {to_offset} in {tp}: "
+        "it had read records of epoch {read_epoch}, but on the new leader, epoch {leader_epoch} ends at {to_offset}"
+    )

@@ -21,8 +21,7 @@ class GroupEpochBumped(Event, kind="group-epoch", source="GroupMetadataManager#c
     group_epoch: int
     members: int
 
-    def sentence(self) -> str:
-        return f"group {self.group} is at epoch {self.group_epoch} on b{self.broker}, with {count_of(self.members, 'member')}"
+    template = "group {group} is at epoch {group_epoch} on b{broker}, with {members:count member}"
 
 
 class GroupConverted(
@@ -62,8 +61,7 @@ class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuil
     group_epoch: int
     assignment: str
 
-    def sentence(self) -> str:
-        return f"b{self.broker} computed the target assignment of group {self.group} for epoch {self.group_epoch}: {self.assignment}"
+    template = "b{broker} computed the target assignment of group {group} for epoch {group_epoch}: {assignment}"
 
 
 class MemberReconciled(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.events.base import DETAIL, NOTABLE, Event, brokers, count_of, ids, leader_name, listed
-from core.sim.units import format_duration
 
 
 class TopicCreated(Event, kind="topic-created", source="ReplicationControlManager#createTopic", level=NOTABLE):
@@ -16,8 +15,7 @@ class TopicCreated(Event, kind="topic-created", source="ReplicationControlManage
     partitions: int
     replication_factor: int
 
-    def sentence(self) -> str:
-        return f"topic {self.topic} was created: {count_of(self.partitions, 'partition')}, replication factor {self.replication_factor}"
+    template = "topic {topic} was created: {partitions:count partition}, replication factor {replication_factor}"
 
 
 class PartitionsCreated(Event, kind="partitions-created", source="ReplicationControlManager#createPartitions", level=NOTABLE):
@@ -27,8 +25,7 @@ class PartitionsCreated(Event, kind="partitions-created", source="ReplicationCon
     added: int
     partitions: int
 
-    def sentence(self) -> str:
-        return f"topic {self.topic} got {count_of(self.added, 'more partition')} and now has {self.partitions}"
+    template = "topic {topic} got {added:count more partition} and now has {partitions}"
 
 
 class TopicDeleted(
@@ -43,8 +40,7 @@ class TopicDeleted(
     topic_id: str
     partitions: int
 
-    def sentence(self) -> str:
-        return f"topic {self.topic} was deleted, together with its {count_of(self.partitions, 'partition')}"
+    template = "topic {topic} was deleted, together with its {partitions:count partition}"
 
 
 class TopicDeletionDelayed(
@@ -72,8 +68,7 @@ class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManage
     error: str
     message: str
 
-    def sentence(self) -> str:
-        return f"no partition was created for topic {self.topic}: {self.error}: {self.message}"
+    template = "no partition was created for topic {topic}: {error}: {message}"
 
 
 _BROKERS_DID: Final = {
@@ -192,8 +187,7 @@ class ElectionRefused(Event, kind="election-refused", source="ReplicationControl
     election: str
     error: str
 
-    def sentence(self) -> str:
-        return f"the {self.election} leader election for {self.tp} was refused: {self.error}"
+    template = "the {election} leader election for {tp} was refused: {error}"
 
 
 class AlterPartitionRefused(
@@ -207,8 +201,7 @@ class AlterPartitionRefused(
     isr: tuple[int, ...]
     error: str
 
-    def sentence(self) -> str:
-        return f"the controller refused the ISR {ids(self.isr)} that b{self.broker} proposed for {self.tp}: {self.error}"
+    template = "the controller refused the ISR {isr:ids} that b{broker} proposed for {tp}: {error}"
 
 
 class ControllerCandidate(Event, kind="controller-candidate", source="QuorumState#transitionToCandidate", level=DETAIL):
@@ -217,8 +210,7 @@ class ControllerCandidate(Event, kind="controller-candidate", source="QuorumStat
     controller: str
     controller_epoch: int
 
-    def sentence(self) -> str:
-        return f"{self.controller} is a candidate in controller epoch {self.controller_epoch}: it has not heard from an active controller"
+    template = "{controller} is a candidate in controller epoch {controller_epoch}: it has not heard from an active controller"
 
 
 class ControllerElected(
@@ -278,11 +270,7 @@ class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
     voters: int
     majority: int
 
-    def sentence(self) -> str:
-        return (
-            f"no majority of controllers: {self.controller} can reach {self.in_touch} of {self.voters} voters and needs {self.majority}; "
-            "leaders, ISRs, and fencing cannot change"
-        )
+    template = "no majority of controllers: {controller} can reach {in_touch} of {voters} voters and needs {majority}; leaders, ISRs, and fencing cannot change"
 
 
 class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", level=NOTABLE):
@@ -290,8 +278,7 @@ class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", leve
 
     controller: str
 
-    def sentence(self) -> str:
-        return f"controller {self.controller} was killed; its log and its vote remain on disk"
+    template = "controller {controller} was killed; its log and its vote remain on disk"
 
 
 class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClient#initialize", level=NOTABLE):
@@ -299,8 +286,7 @@ class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClien
 
     controller: str
 
-    def sentence(self) -> str:
-        return f"controller {self.controller} started"
+    template = "controller {controller} started"
 
 
 class ControllerPaused(Event, kind="controller-paused", source="KIP-595", level=NOTABLE):
@@ -308,8 +294,7 @@ class ControllerPaused(Event, kind="controller-paused", source="KIP-595", level=
 
     controller: str
 
-    def sentence(self) -> str:
-        return f"controller {self.controller} is paused, as in a long GC pause; it processes nothing and sends nothing"
+    template = "controller {controller} is paused, as in a long GC pause; it processes nothing and sends nothing"
 
 
 class ControllerResumed(Event, kind="controller-resumed", source="KafkaRaftClient#poll", level=NOTABLE):
@@ -318,5 +303,4 @@ class ControllerResumed(Event, kind="controller-resumed", source="KafkaRaftClien
     controller: str
     paused_us: int
 
-    def sentence(self) -> str:
-        return f"controller {self.controller} resumed after {format_duration(self.paused_us)}"
+    template = "controller {controller} resumed after {paused_us:duration}"

@@ -17,12 +17,10 @@ class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, L
     threads: int
     recovery_us: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} needs {format_duration(self.recovery_us)} to recover {count_of(self.segments, 'segment')} of "
-            f"{count_of(self.logs, 'log')} in log directory {self.dir} ({count_of(self.bytes, 'byte')}) "
-            f"with {count_of(self.threads, 'thread')} (num.recovery.threads.per.data.dir)"
-        )
+    template = (
+        "b{broker} needs {recovery_us:duration} to recover {segments:count segment} of {logs:count log} in log "
+        "directory {dir} ({bytes:count byte}) with {threads:count thread} (num.recovery.threads.per.data.dir)"
+    )
 
 
 class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
@@ -34,8 +32,7 @@ class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
     from_offset: int
     to_offset: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} flushed {offsets(self.from_offset, self.to_offset)} of {self.tp} to disk, because log.flush.interval.ms had elapsed"
+    template = "b{broker} flushed {offset_range} of {tp} to disk, because log.flush.interval.ms had elapsed"
 
 
 class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteOldSegments"):
@@ -120,11 +117,7 @@ class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partiti
     high_watermark: int
     error: str
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} refused to delete the records of {self.tp} below offset {self.offset}: {self.error} "
-            f"(the high watermark is {self.high_watermark})"
-        )
+    template = "b{broker} refused to delete the records of {tp} below offset {offset}: {error} (the high watermark is {high_watermark})"
 
 
 class LogRestarted(
@@ -140,11 +133,10 @@ class LogRestarted(
     old_offset: int
     new_offset: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} restarted its log of {self.tp} at offset {self.new_offset}: the log ended at {self.old_offset}, "
-            f"and b{self.leader} has deleted the records between these offsets"
-        )
+    template = (
+        "b{broker} restarted its log of {tp} at offset {new_offset}: the log ended at "
+        "{old_offset}, and b{leader} has deleted the records between these offsets"
+    )
 
 
 class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLogDirFailure", level=NOTABLE):
@@ -154,8 +146,7 @@ class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLo
     dir: int
     partitions: int
 
-    def sentence(self) -> str:
-        return f"log directory {self.dir} of b{self.broker} failed, which took {count_of(self.partitions, 'replica')} offline"
+    template = "log directory {dir} of b{broker} failed, which took {partitions:count replica} offline"
 
 
 class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationControlManager#handleDirectoriesOffline", level=NOTABLE):
@@ -166,11 +157,7 @@ class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationC
     dir: int
     partitions: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} reported that its log directory {self.dir} is offline; "
-            f"the controller updates the leader or the ISR of {count_of(self.partitions, 'partition')}"
-        )
+    template = "b{broker} reported that its log directory {dir} is offline; the controller updates the leader or the ISR of {partitions:count partition}"
 
 
 class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", level=NOTABLE):
@@ -194,8 +181,7 @@ class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaMa
     partition: int
     dir: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} cannot host {self.tp}: the replica is offline, because its log directory {self.dir} has failed"
+    template = "b{broker} cannot host {tp}: the replica is offline, because its log directory {dir} has failed"
 
 
 class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="ReplicaManager#stopPartitions, HostedPartition.Offline"):
@@ -223,8 +209,7 @@ class ReplicaDeleted(Event, kind="replica-deleted", source="LogManager#asyncDele
     partition: int
     offset: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} deleted its replica of {self.tp}, whose log ended at offset {self.offset}, because the topic was deleted"
+    template = "b{broker} deleted its replica of {tp}, whose log ended at offset {offset}, because the topic was deleted"
 
 
 class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#alterReplicaLogDirs, KIP-113"):
@@ -236,8 +221,7 @@ class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#
     dir: int
     bytes: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} started to copy {self.tp} to its log directory {self.dir} ({count_of(self.bytes, 'byte')})"
+    template = "b{broker} started to copy {tp} to its log directory {dir} ({bytes:count byte})"
 
 
 class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCurrentWithFutureReplica", level=NOTABLE):
@@ -250,11 +234,7 @@ class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCu
     dir: int
     end_offset: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} moved {self.tp} from log directory {self.old_dir} to {self.dir}: "
-            f"the copy caught up at offset {self.end_offset}"
-        )
+    template = "b{broker} moved {tp} from log directory {old_dir} to {dir}: the copy caught up at offset {end_offset}"
 
 
 class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTABLE):
@@ -275,8 +255,7 @@ class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETA
     broker: int
     write_wait_us: int
 
-    def sentence(self) -> str:
-        return f"the disk of b{self.broker} is behind: a write that arrives now completes after {format_duration(self.write_wait_us)}"
+    template = "the disk of b{broker} is behind: a write that arrives now completes after {write_wait_us:duration}"
 
 
 class RecoveryPointsCheckpointed(Event, kind="log-checkpoint", source="LogManager#checkpointLogRecoveryOffsets", level=DETAIL):
@@ -285,5 +264,4 @@ class RecoveryPointsCheckpointed(Event, kind="log-checkpoint", source="LogManage
     broker: int
     partitions: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} wrote {count_of(self.partitions, 'recovery point')} to recovery-point-offset-checkpoint"
+    template = "b{broker} wrote {partitions:count recovery point} to recovery-point-offset-checkpoint"

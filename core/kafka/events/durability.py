@@ -142,11 +142,7 @@ class RecordsRecovered(
     lost_acknowledged: int
     lost_read: int
 
-    def sentence(self) -> str:
-        return (
-            f"back again: {offsets(self.from_offset, self.to_offset)} of {self.tp} (epoch {self.epoch}), "
-            f"which the new leader b{self.broker} had kept"
-        )
+    template = "back again: {offset_range} of {tp} (epoch {epoch}), which the new leader b{broker} had kept"
 
 
 class RecordsDiverged(Event, kind="records-diverged", source="durability account", level=NOTABLE):
@@ -159,11 +155,7 @@ class RecordsDiverged(Event, kind="records-diverged", source="durability account
     from_offset: int
     to_offset: int
 
-    def sentence(self) -> str:
-        return (
-            f"DIVERGED: b{self.broker} and its leader b{self.leader} hold different records at {offsets(self.from_offset, self.to_offset)} "
-            f"of {self.tp}, and replication does not detect the difference"
-        )
+    template = "DIVERGED: b{broker} and its leader b{leader} hold different records at {offset_range} of {tp}, and replication does not detect the difference"
 
 
 class RecordsOutOfOrder(Event, kind="records-out-of-order", source="durability account", level=NOTABLE):
@@ -177,11 +169,10 @@ class RecordsOutOfOrder(Event, kind="records-out-of-order", source="durability a
     from_offset: int
     to_offset: int
 
-    def sentence(self) -> str:
-        return (
-            f"OUT OF ORDER: b{self.broker} appended a batch from {self.producer} at {offsets(self.from_offset, self.to_offset)} of {self.tp}, "
-            f"although records that {self.producer} sent later are already in the log"
-        )
+    template = (
+        "OUT OF ORDER: b{broker} appended a batch from {producer} at {offset_range} of {tp}, "
+        "although records that {producer} sent later are already in the log"
+    )
 
 
 class RecordsDuplicated(Event, kind="records-duplicated", source="durability account", level=NOTABLE):
@@ -194,8 +185,4 @@ class RecordsDuplicated(Event, kind="records-duplicated", source="durability acc
     from_offset: int
     to_offset: int
 
-    def sentence(self) -> str:
-        return (
-            f"duplicated: b{self.broker} appended a retry of a batch from {self.producer} at "
-            f"{offsets(self.from_offset, self.to_offset)} of {self.tp}, even though the batch is already in the log"
-        )
+    template = "duplicated: b{broker} appended a retry of a batch from {producer} at {offset_range} of {tp}, even though the batch is already in the log"

@@ -61,8 +61,7 @@ class MemberIdGiven(Event, kind="member-id-given", source="KIP-394"):
     group: str
     member_id: str
 
-    def sentence(self) -> str:
-        return f"b{self.broker} assigned member ID {self.member_id} in group {self.group}; the client must now join with this ID"
+    template = "b{broker} assigned member ID {member_id} in group {group}; the client must now join with this ID"
 
 
 class GroupMemberJoined(Event, kind="member-joined", source="GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin", level=NOTABLE):
@@ -89,11 +88,9 @@ class StaticMemberReplaced(Event, kind="static-member-replaced", source="KIP-345
     old_member_id: str
     member_id: str
 
-    def sentence(self) -> str:
-        return (
-            f"static member {self.instance_id} of group {self.group} is now {self.member_id} on b{self.broker}; "
-            f"its former member ID {self.old_member_id} is fenced"
-        )
+    template = (
+        "static member {instance_id} of group {group} is now {member_id} on b{broker}; its former member ID {old_member_id} is fenced"
+    )
 
 
 class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataManager#prepareRebalance", level=NOTABLE):
@@ -122,11 +119,9 @@ class GroupGeneration(Event, kind="group-generation", source="GroupMetadataManag
     leader_id: str
     member_ids: str
 
-    def sentence(self) -> str:
-        return (
-            f"generation {self.generation} of group {self.group} began on b{self.broker} with {self.member_ids}; {self.leader_id} assigns the "
-            f"partitions ({self.protocol})"
-        )
+    template = (
+        "generation {generation} of group {group} began on b{broker} with {member_ids}; {leader_id} assigns the partitions ({protocol})"
+    )
 
 
 class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#classicGroupSync", level=NOTABLE):
@@ -138,8 +133,7 @@ class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#class
     protocol: str
     assignment: str
 
-    def sentence(self) -> str:
-        return f"generation {self.generation} of group {self.group} is stable on b{self.broker} ({self.protocol}): {self.assignment}"
+    template = "generation {generation} of group {group} is stable on b{broker} ({protocol}): {assignment}"
 
 
 class GroupEmptied(Event, kind="group-emptied", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE):
@@ -149,8 +143,7 @@ class GroupEmptied(Event, kind="group-emptied", source="GroupMetadataManager#com
     group: str
     generation: int
 
-    def sentence(self) -> str:
-        return f"group {self.group} is empty on b{self.broker}, in generation {self.generation}"
+    template = "group {group} is empty on b{broker}, in generation {generation}"
 
 
 class GroupMemberRemoved(
@@ -184,8 +177,7 @@ class OffsetDeleted(Event, kind="offset-deleted", source="GroupCoordinator#onPar
     partition: int
     committed_offset: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} deleted the committed offset {self.committed_offset} of group {self.group} for {self.tp}, because the topic was deleted"
+    template = "b{broker} deleted the committed offset {committed_offset} of group {group} for {tp}, because the topic was deleted"
 
 
 class OffsetExpired(Event, kind="offset-expired", source="OffsetMetadataManager#cleanupExpiredOffsets", level=NOTABLE):
@@ -197,8 +189,7 @@ class OffsetExpired(Event, kind="offset-expired", source="OffsetMetadataManager#
     partition: int
     committed_offset: int
 
-    def sentence(self) -> str:
-        return f"the committed offset {self.committed_offset} of group {self.group} for {self.tp} expired on b{self.broker} (offsets.retention.minutes)"
+    template = "the committed offset {committed_offset} of group {group} for {tp} expired on b{broker} (offsets.retention.minutes)"
 
 
 class OffsetRemoved(Event, kind="offset-removed", source="OffsetMetadataManager#deleteOffsets", level=NOTABLE):
@@ -210,10 +201,7 @@ class OffsetRemoved(Event, kind="offset-removed", source="OffsetMetadataManager#
     partition: int
     committed_offset: int
 
-    def sentence(self) -> str:
-        return (
-            f"an administrator deleted the committed offset {self.committed_offset} of group {self.group} for {self.tp} on b{self.broker}"
-        )
+    template = "an administrator deleted the committed offset {committed_offset} of group {group} for {tp} on b{broker}"
 
 
 class GroupAdministered(
@@ -238,8 +226,7 @@ class GroupDeleted(Event, kind="group-deleted", source="GroupMetadataManager#may
     broker: int
     group: str
 
-    def sentence(self) -> str:
-        return f"b{self.broker} deleted group {self.group}, which has no members and no offsets"
+    template = "b{broker} deleted group {group}, which has no members and no offsets"
 
 
 class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscribe", level=NOTABLE):
@@ -276,8 +263,7 @@ class PollFailed(Event, kind="poll-failed", source="KafkaConsumer#poll", level=N
     group: str
     error: str
 
-    def sentence(self) -> str:
-        return f"the application of consumer {self.client} in group {self.group} stopped calling poll() after an exception: {self.error}"
+    template = "the application of consumer {client} in group {group} stopped calling poll() after an exception: {error}"
 
 
 class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE):
@@ -286,8 +272,7 @@ class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE)
     client: str
     group: str
 
-    def sentence(self) -> str:
-        return f"the process of consumer {self.client} in group {self.group} was frozen (SIGSTOP)"
+    template = "the process of consumer {client} in group {group} was frozen (SIGSTOP)"
 
 
 class MemberThawed(Event, kind="member-thawed", source="SIGCONT", level=NOTABLE):
@@ -308,8 +293,7 @@ class CoordinatorFound(Event, kind="coordinator-found", source="AbstractCoordina
     group: str
     broker: int
 
-    def sentence(self) -> str:
-        return f"consumer {self.client} found the coordinator of group {self.group}: b{self.broker}"
+    template = "consumer {client} found the coordinator of group {group}: b{broker}"
 
 
 class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinator#markCoordinatorUnknown", level=NOTABLE):
@@ -320,8 +304,7 @@ class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinato
     broker: int
     reason: str
 
-    def sentence(self) -> str:
-        return f"consumer {self.client} is looking up the coordinator of group {self.group} again, because b{self.broker} failed: {self.reason}"
+    template = "consumer {client} is looking up the coordinator of group {group} again, because b{broker} failed: {reason}"
 
 
 class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requestRejoin"):
@@ -369,8 +352,7 @@ class PartitionsLost(Event, kind="partitions-lost", source="ConsumerRebalanceLis
     group: str
     partition_names: str
 
-    def sentence(self) -> str:
-        return f"consumer {self.client} lost {self.partition_names}, because it is no longer a member of group {self.group}"
+    template = "consumer {client} lost {partition_names}, because it is no longer a member of group {group}"
 
 
 class PollTooLate(Event, kind="poll-interval-exceeded", source="KIP-62, AbstractCoordinator#maybeLeaveGroup", level=NOTABLE):
@@ -380,8 +362,7 @@ class PollTooLate(Event, kind="poll-interval-exceeded", source="KIP-62, Abstract
     group: str
     interval_ms: int
 
-    def sentence(self) -> str:
-        return f"consumer {self.client} left group {self.group}, because it did not call poll() for {self.interval_ms:,} ms (max.poll.interval.ms)"
+    template = "consumer {client} left group {group}, because it did not call poll() for {interval_ms:,} ms (max.poll.interval.ms)"
 
 
 class CommitFailed(Event, kind="commit-failed", source="ConsumerCoordinator#commitOffsetsSync", level=NOTABLE):
@@ -392,8 +373,7 @@ class CommitFailed(Event, kind="commit-failed", source="ConsumerCoordinator#comm
     error: str
     commit_offsets: str
 
-    def sentence(self) -> str:
-        return f"consumer {self.client} could not commit {self.commit_offsets} for group {self.group}: {self.error}"
+    template = "consumer {client} could not commit {commit_offsets} for group {group}: {error}"
 
 
 class PositionSet(Event, kind="position-set", source="SubscriptionState#resetInitializingPositions"):
@@ -423,8 +403,7 @@ class RecordsProcessed(Event, kind="records-processed", source="KafkaConsumer#po
     from_offset: int
     to_offset: int
 
-    def sentence(self) -> str:
-        return f"consumer {self.client} of group {self.group} processed {self.record_range}"
+    template = "consumer {client} of group {group} processed {record_range}"
 
 
 class ProcessedAgain(Event, kind="processed-again", source="durability account", level=NOTABLE):
@@ -439,11 +418,10 @@ class ProcessedAgain(Event, kind="processed-again", source="durability account",
     epoch: int
     doomed_by: int
 
-    def sentence(self) -> str:
-        return (
-            f"PROCESSED AGAIN: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}, epoch "
-            f"{self.epoch}) by group {self.group}, because consumer {self.client} read from the position that event {self.doomed_by} set"
-        )
+    template = (
+        "PROCESSED AGAIN: {record_count} of {tp} ({offset_range}, epoch {epoch}) by group {group}, "
+        "because consumer {client} read from the position that event {doomed_by} set"
+    )
 
 
 SKIP_REASONS: Final = {
@@ -468,11 +446,10 @@ class ProcessedOutOfOrder(Event, kind="processed-out-of-order", source="durabili
     epoch: int
     doomed_by: int
 
-    def sentence(self) -> str:
-        return (
-            f"OUT OF ORDER: group {self.group} processed {records(self.to_offset - self.from_offset)} of {self.tp} "
-            f"({offsets(self.from_offset, self.to_offset)}, epoch {self.epoch}) in consumer {self.client} after later records of the partition"
-        )
+    template = (
+        "OUT OF ORDER: group {group} processed {record_count} of {tp} ({offset_range}, "
+        "epoch {epoch}) in consumer {client} after later records of the partition"
+    )
 
 
 class RecordsSkipped(Event, kind="records-skipped", source="durability account", level=NOTABLE, words={"reason": tuple(SKIP_REASONS)}):
@@ -508,8 +485,4 @@ class RecordsLeftOut(Event, kind="records-left-out", source="durability account"
     to_offset: int
     epoch: int
 
-    def sentence(self) -> str:
-        return (
-            f"group {self.group} leaves out {records(self.to_offset - self.from_offset)} of {self.tp} "
-            f"({offsets(self.from_offset, self.to_offset)}, epoch {self.epoch}), because it began at a later position (auto.offset.reset)"
-        )
+    template = "group {group} leaves out {record_count} of {tp} ({offset_range}, epoch {epoch}), because it began at a later position (auto.offset.reset)"

@@ -32,8 +32,7 @@ class GroupsUnloaded(Event, kind="groups-unloaded", source="GroupMetadataManager
     partition: int
     coordinator_epoch: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} no longer coordinates the groups in {self.tp}"
+    template = "b{broker} no longer coordinates the groups in {tp}"
 
 
 class OffsetCommitted(Event, kind="offset-committed", source="GroupMetadata#onOffsetCommitAppend"):
@@ -61,11 +60,10 @@ class OffsetPending(Event, kind="offset-pending", source="GroupMetadata#onTxnOff
     producer_id: int
     producer_epoch: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} holds offset {self.committed_offset} of group {self.group} for {self.tp} until the transaction of producer ID "
-            f"{self.producer_id}, epoch {self.producer_epoch}, ends"
-        )
+    template = (
+        "b{broker} holds offset {committed_offset} of group {group} for {tp} until "
+        "the transaction of producer ID {producer_id}, epoch {producer_epoch}, ends"
+    )
 
 
 class OffsetMaterialized(Event, kind="offset-materialized", source="GroupMetadata#completePendingTxnOffsetCommit", level=NOTABLE):
@@ -119,8 +117,7 @@ class GroupRequestRefused(Event, kind="group-refused", source="GroupCoordinator"
     request: str
     error: str
 
-    def sentence(self) -> str:
-        return f"b{self.broker} refused {self.request} for group {self.group}: {self.error}"
+    template = "b{broker} refused {request} for group {group}: {error}"
 
 
 def _former(former: int) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, brokers, ids, records
-from core.sim.units import format_duration
+from core.kafka.events.base import NOTABLE, Event, brokers, ids
 
 
 class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#maybeShrinkIsr"):
@@ -17,11 +16,10 @@ class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#may
     lag_us: int
     limit_us: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} wants to remove {brokers(self.out)} from the ISR of {self.tp}: "
-            f"a lag time of {format_duration(self.lag_us)} exceeds replica.lag.time.max.ms ({format_duration(self.limit_us)})"
-        )
+    template = (
+        "b{broker} wants to remove {out:brokers} from the ISR of {tp}: "
+        "a lag time of {lag_us:duration} exceeds replica.lag.time.max.ms ({limit_us:duration})"
+    )
 
 
 class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getOutOfSyncReplicas"):
@@ -35,11 +33,10 @@ class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getO
     missing: int
     limit_records: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} wants to remove {brokers(self.out)} from the ISR of {self.tp}: a lag of {records(self.missing)} "
-            f"exceeds replica.lag.max.messages ({self.limit_records:,})"
-        )
+    template = (
+        "b{broker} wants to remove {out:brokers} from the ISR of {tp}: "
+        "a lag of {missing:count record} exceeds replica.lag.max.messages ({limit_records:,})"
+    )
 
 
 class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#maybeExpandIsr"):
@@ -54,11 +51,7 @@ class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#may
     offset: int
     high_watermark: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} wants to add b{self.follower} to the ISR of {self.tp}: "
-            f"the LEO of b{self.follower} ({self.offset}) has reached the high watermark ({self.high_watermark})"
-        )
+    template = "b{broker} wants to add b{follower} to the ISR of {tp}: the LEO of b{follower} ({offset}) has reached the high watermark ({high_watermark})"
 
 
 class IsrShrunk(
@@ -94,8 +87,7 @@ class IsrExpanded(
     joined: tuple[int, ...]
     partition_epoch: int
 
-    def sentence(self) -> str:
-        return f"{brokers(self.joined)} joined the ISR of {self.tp}, which is now {ids(self.isr)}"
+    template = "{joined:brokers} joined the ISR of {tp}, which is now {isr:ids}"
 
 
 class IsrChangeFailed(Event, kind="isr-change-failed", source="Partition#handleAlterPartitionError"):
@@ -107,5 +99,4 @@ class IsrChangeFailed(Event, kind="isr-change-failed", source="Partition#handleA
     isr: tuple[int, ...]
     error: str
 
-    def sentence(self) -> str:
-        return f"b{self.broker} could not change the ISR of {self.tp} to {ids(self.isr)}: {self.error}"
+    template = "b{broker} could not change the ISR of {tp} to {isr:ids}: {error}"

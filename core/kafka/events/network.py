@@ -12,8 +12,7 @@ class LinkCut(Event, kind="link-cut", source="NetworkClient#handleTimedOutReques
     src: str
     dst: str
 
-    def sentence(self) -> str:
-        return f"the link {self.src} → {self.dst} is cut"
+    template = "the link {src} → {dst} is cut"
 
 
 class LinkHealed(Event, kind="link-healed", source="NetworkClient#ready", level=NOTABLE):
@@ -22,8 +21,7 @@ class LinkHealed(Event, kind="link-healed", source="NetworkClient#ready", level=
     src: str
     dst: str
 
-    def sentence(self) -> str:
-        return f"the link {self.src} → {self.dst} works again"
+    template = "the link {src} → {dst} works again"
 
 
 class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTABLE):
@@ -68,8 +66,7 @@ class LinkHeld(Event, kind="link-held", source="NetworkClient#handleTimedOutRequ
     src: str
     dst: str
 
-    def sentence(self) -> str:
-        return f"messages from {self.src} to {self.dst} are held back"
+    template = "messages from {src} to {dst} are held back"
 
 
 class LinkReleased(Event, kind="link-released", source="Selector#poll", level=NOTABLE):

@@ -44,11 +44,7 @@ class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortT
     step: str
     error: str
 
-    def sentence(self) -> str:
-        return (
-            f"instance {self.instance} of process {self.process} returns to its committed offsets, because the {self.step} step failed: "
-            f"{self.error}"
-        )
+    template = "instance {instance} of process {process} returns to its committed offsets, because the {step} step failed: {error}"
 
 
 class ProcessEnded(Event, kind="process-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": tuple(INSTANCE_ENDINGS)}):
@@ -84,22 +80,14 @@ class ProcessedTwice(ProcessedRange, kind="processed-twice", source="durability 
     """Consumers with read_committed see the output for some input records more than once. `doomed_by` is the event that led to the last of
     the repeated outputs."""
 
-    def sentence(self) -> str:
-        return (
-            f"PROCESSED TWICE: {self.record_range} by "
-            f"group {self.group}: instance {self.instance} of process {self.process} produced the output again after event {self.doomed_by}"
-        )
+    template = "PROCESSED TWICE: {record_range} by group {group}: instance {instance} of process {process} produced the output again after event {doomed_by}"
 
 
 class NeverProcessed(ProcessedRange, kind="never-processed", source="durability account", level=NOTABLE):
     """The committed offset is above some input records that have no output. `doomed_by` is the event that committed the offset. `process`
     is empty."""
 
-    def sentence(self) -> str:
-        return (
-            f"NEVER PROCESSED: {self.record_range} by "
-            f"group {self.group}: event {self.doomed_by} committed a higher offset, but there is no output"
-        )
+    template = "NEVER PROCESSED: {record_range} by group {group}: event {doomed_by} committed a higher offset, but there is no output"
 
 
 class HalfVisible(ProcessedRange, kind="half-visible", source="durability account", level=NOTABLE):
@@ -107,8 +95,7 @@ class HalfVisible(ProcessedRange, kind="half-visible", source="durability accoun
     be incomplete.
     """
 
-    def sentence(self) -> str:
-        return (
-            f"HALF VISIBLE: {self.record_range}, processed by group {self.group}: only part of the output that instance {self.instance} of "
-            f"process {self.process} produced after event {self.doomed_by} is visible"
-        )
+    template = (
+        "HALF VISIBLE: {record_range}, processed by group {group}: only part of the output that "
+        "instance {instance} of process {process} produced after event {doomed_by} is visible"
+    )

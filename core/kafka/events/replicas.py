@@ -18,11 +18,7 @@ class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
     high_watermark: int
     isr: tuple[int, ...]
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} became leader of {self.tp} in epoch {self.leader_epoch}, which starts at offset {self.offset}; "
-            f"its high watermark stays at {self.high_watermark}"
-        )
+    template = "b{broker} became leader of {tp} in epoch {leader_epoch}, which starts at offset {offset}; its high watermark stays at {high_watermark}"
 
 
 class BecameFollower(Event, kind="became-follower", source="Partition#makeFollower"):
@@ -93,8 +89,7 @@ class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFo
     old_offset: int
     new_offset: int
 
-    def sentence(self) -> str:
-        return f"b{self.follower} asked b{self.broker} for {self.tp} from offset {self.new_offset}, which b{self.broker} now considers the LEO of b{self.follower}"
+    template = "b{follower} asked b{broker} for {tp} from offset {new_offset}, which b{broker} now considers the LEO of b{follower}"
 
 
 class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL):
@@ -108,11 +103,9 @@ class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThre
     to_offset: int
     high_watermark: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} copied {offsets(self.from_offset, self.to_offset)} of {self.tp} from "
-            f"b{self.leader}; its LEO is now {self.to_offset}, and its high watermark is {self.high_watermark}"
-        )
+    template = (
+        "b{broker} copied {offset_range} of {tp} from b{leader}; its LEO is now {to_offset}, and its high watermark is {high_watermark}"
+    )
 
 
 class FollowerHighWatermark(Event, kind="follower-high-watermark", source="UnifiedLog#maybeUpdateHighWatermark", level=DETAIL):
@@ -124,8 +117,7 @@ class FollowerHighWatermark(Event, kind="follower-high-watermark", source="Unifi
     old_offset: int
     new_offset: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} updated its high watermark of {self.tp} from {self.old_offset} to {self.new_offset}, after a response from its leader"
+    template = "b{broker} updated its high watermark of {tp} from {old_offset} to {new_offset}, after a response from its leader"
 
 
 class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#maybeIncrementLeaderHW"):
@@ -204,8 +196,7 @@ class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#proc
     leader: int
     error: str
 
-    def sentence(self) -> str:
-        return f"b{self.broker} could not fetch {self.tp} from b{self.leader}: {self.error}"
+    template = "b{broker} could not fetch {tp} from b{leader}: {error}"
 
 
 class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", level=DETAIL):
@@ -234,8 +225,4 @@ class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFet
     partitions: int
     error: str
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} got no response from b{self.leader} ({self.error}); b{self.broker} will fetch "
-            f"{count_of(self.partitions, 'partition')} again after replica.fetch.backoff.ms"
-        )
+    template = "b{broker} got no response from b{leader} ({error}); b{broker} will fetch {partitions:count partition} again after replica.fetch.backoff.ms"

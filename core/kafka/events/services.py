@@ -45,8 +45,7 @@ class ServiceRewound(Event, kind="service-rewound", source="KafkaProducer#abortT
     instance: int
     error: str
 
-    def sentence(self) -> str:
-        return f"instance {self.instance} of {self.worker} aborts its transaction and returns to its committed offsets: {self.error}"
+    template = "instance {instance} of {worker} aborts its transaction and returns to its committed offsets: {error}"
 
 
 class WorkerRecords(Event, kind=""):
@@ -83,8 +82,7 @@ class RecordsHeld(WorkerRecords, kind="records-held", source="delay service"):
 class ServicePaused(HeldRecords, kind="service-paused", source="KafkaConsumer#pause"):
     """A worker paused a partition, because it holds the maximum number of records from this partition (`bound`)."""
 
-    def sentence(self) -> str:
-        return f"{self.worker} pauses {self.tp}, because it holds {records(self.held)} from the partition (bound: {self.bound:,})"
+    template = "{worker} pauses {tp}, because it holds {held:count record} from the partition (bound: {bound:,})"
 
 
 class ServiceResumed(HeldRecords, kind="service-resumed", source="KafkaConsumer#resume"):
@@ -135,8 +133,7 @@ class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublis
     reason: str
     dead_letter_topic: str
 
-    def sentence(self) -> str:
-        return f"{self.record_range} went to {self.dead_letter_topic} after {count_of(self.tries, 'try', 'tries')}: {self.reason}"
+    template = "{record_range} went to {dead_letter_topic} after {tries:count try/tries}: {reason}"
 
 
 class SucceededTwice(Event, kind="succeeded-twice", source="durability account", level=NOTABLE):
@@ -150,11 +147,7 @@ class SucceededTwice(Event, kind="succeeded-twice", source="durability account",
     to_offset: int
     doomed_by: int
 
-    def sentence(self) -> str:
-        return (
-            f"PROCESSED TWICE: {self.record_range} succeeded "
-            f"again in instance {self.instance} of {self.worker} after event {self.doomed_by}"
-        )
+    template = "PROCESSED TWICE: {record_range} succeeded again in instance {instance} of {worker} after event {doomed_by}"
 
 
 class RetryDropped(Event, kind="retry-dropped", source="durability account", level=NOTABLE):
@@ -168,8 +161,7 @@ class RetryDropped(Event, kind="retry-dropped", source="durability account", lev
     to_offset: int
     doomed_by: int
 
-    def sentence(self) -> str:
-        return (
-            f"DROPPED: {self.record_range}: event "
-            f"{self.doomed_by} committed a higher offset of group {self.group}, but the records neither succeeded nor reached another topic"
-        )
+    template = (
+        "DROPPED: {record_range}: event {doomed_by} committed a higher offset of group {group}, "
+        "but the records neither succeeded nor reached another topic"
+    )

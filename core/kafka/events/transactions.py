@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from core.kafka.events.base import NOTABLE, Event, count_of, offsets
-from core.sim.units import format_duration
 
 
 class CoordinatorLoaded(Event, kind="coordinator-loaded", source="TransactionStateManager#loadTransactionsForTxnTopicPartition"):
@@ -15,11 +14,10 @@ class CoordinatorLoaded(Event, kind="coordinator-loaded", source="TransactionSta
     coordinator_epoch: int
     transactional_ids: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} now coordinates the transactional IDs in {self.tp} (coordinator epoch {self.coordinator_epoch}); it loaded "
-            f"{count_of(self.transactional_ids, 'ID')} from the log"
-        )
+    template = (
+        "b{broker} now coordinates the transactional IDs in {tp} (coordinator epoch "
+        "{coordinator_epoch}); it loaded {transactional_ids:count ID} from the log"
+    )
 
 
 class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="TransactionCoordinator#onResignation"):
@@ -30,8 +28,7 @@ class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="Transactio
     partition: int
     coordinator_epoch: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} no longer coordinates the transactional IDs in {self.tp}"
+    template = "b{broker} no longer coordinates the transactional IDs in {tp}"
 
 
 class TransactionStateChanged(Event, kind="transaction-state", source="TransactionMetadata#completeTransitionTo", level=NOTABLE):
@@ -63,8 +60,7 @@ class TransactionRefused(Event, kind="transaction-refused", source="TransactionC
     request: str
     error: str
 
-    def sentence(self) -> str:
-        return f"b{self.broker} refused {self.request} for {self.transactional_id}: {self.error}"
+    template = "b{broker} refused {request} for {transactional_id}: {error}"
 
 
 class TransactionTimedOut(Event, kind="transaction-timed-out", source="TransactionCoordinator#abortTimedOutTransactions", level=NOTABLE):
@@ -76,8 +72,7 @@ class TransactionTimedOut(Event, kind="transaction-timed-out", source="Transacti
     producer_epoch: int
     open_us: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} aborts the transaction of {self.transactional_id}, which has been open for {format_duration(self.open_us)}"
+    template = "b{broker} aborts the transaction of {transactional_id}, which has been open for {open_us:duration}"
 
 
 class MarkerAppended(Event, kind="marker-appended", source="ProducerAppendInfo#appendEndTxnMarker"):
@@ -118,11 +113,10 @@ class MarkerRefused(Event, kind="marker-refused", source="ProducerAppendInfo#che
     coordinator_epoch: int
     error: str
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} refused the {self.marker} marker of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
-            f"coordinator epoch {self.coordinator_epoch}, for {self.tp}: {self.error}"
-        )
+    template = (
+        "b{broker} refused the {marker} marker of producer ID {producer_id}, "
+        "epoch {producer_epoch}, coordinator epoch {coordinator_epoch}, for {tp}: {error}"
+    )
 
 
 class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue", level=NOTABLE):
@@ -134,8 +128,10 @@ class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChann
     transactional_id: str
     producer_id: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} skipped the marker of transactional ID {self.transactional_id} for {self.tp}, which has no leader: b{self.broker} assumes that the partition was deleted"
+    template = (
+        "b{broker} skipped the marker of transactional ID {transactional_id} for {tp}, "
+        "which has no leader: b{broker} assumes that the partition was deleted"
+    )
 
 
 class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="UnifiedLog#lastStableOffset"):
@@ -148,11 +144,7 @@ class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="Unified
     to_offset: int
     high_watermark: int
 
-    def sentence(self) -> str:
-        return (
-            f"the last stable offset of {self.tp} rose from {self.from_offset} to {self.to_offset} on b{self.broker} "
-            f"(high watermark {self.high_watermark})"
-        )
+    template = "the last stable offset of {tp} rose from {from_offset} to {to_offset} on b{broker} (high watermark {high_watermark})"
 
 
 class VerificationFailed(Event, kind="verification-failed", source="AddPartitionsToTxnManager, KIP-890", level=NOTABLE):
@@ -166,8 +158,7 @@ class VerificationFailed(Event, kind="verification-failed", source="AddPartition
     producer_epoch: int
     error: str
 
-    def sentence(self) -> str:
-        return f"b{self.broker} did not append a batch of {self.transactional_id} to {self.tp}: the coordinator did not confirm the transaction ({self.error})"
+    template = "b{broker} did not append a batch of {transactional_id} to {tp}: the coordinator did not confirm the transaction ({error})"
 
 
 class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#beginTransaction"):
@@ -178,8 +169,7 @@ class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#be
     producer_id: int
     producer_epoch: int
 
-    def sentence(self) -> str:
-        return f"{self.producer} began a transaction with transactional ID {self.transactional_id} (producer ID {self.producer_id}, epoch {self.producer_epoch})"
+    template = "{producer} began a transaction with transactional ID {transactional_id} (producer ID {producer_id}, epoch {producer_epoch})"
 
 
 class TransactionEnded(Event, kind="transaction-ended", source="KafkaProducer#commitTransaction, #abortTransaction", level=NOTABLE):
@@ -191,8 +181,7 @@ class TransactionEnded(Event, kind="transaction-ended", source="KafkaProducer#co
     producer_epoch: int
     marker: str
 
-    def sentence(self) -> str:
-        return f"{self.producer} learned the outcome of its transaction with transactional ID {self.transactional_id}: {self.marker}"
+    template = "{producer} learned the outcome of its transaction with transactional ID {transactional_id}: {marker}"
 
 
 class TransactionCallTimedOut(
@@ -206,11 +195,10 @@ class TransactionCallTimedOut(
     call: str
     waited_us: int
 
-    def sentence(self) -> str:
-        return (
-            f"{self.call}() of {self.producer} failed with a TimeoutException, because it had no result after "
-            f"{format_duration(self.waited_us)}; until it has one, only {self.call}() can be called again"
-        )
+    template = (
+        "{call}() of {producer} failed with a TimeoutException, because it had no result "
+        "after {waited_us:duration}; until it has one, only {call}() can be called again"
+    )
 
 
 class ProducerStateChanged(Event, kind="producer-state", source="TransactionManager#transitionTo", level=NOTABLE):

@@ -28,8 +28,7 @@ class BrokerJoined(Event, kind="broker-joined", source="KafkaZkClient#registerBr
     broker: int
     broker_epoch: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} is alive: its znode /brokers/ids/{self.broker} was created (zxid {self.broker_epoch})"
+    template = "b{broker} is alive: its znode /brokers/ids/{broker} was created (zxid {broker_epoch})"
 
 
 class BrokerLeft(Event, kind="broker-left", source="KafkaController#processBrokerChange", level=NOTABLE):
@@ -38,8 +37,9 @@ class BrokerLeft(Event, kind="broker-left", source="KafkaController#processBroke
     broker: int
     broker_epoch: int
 
-    def sentence(self) -> str:
-        return f"b{self.broker} is no longer alive: its znode /brokers/ids/{self.broker} was deleted; the controller elects new leaders for its partitions"
+    template = (
+        "b{broker} is no longer alive: its znode /brokers/ids/{broker} was deleted; the controller elects new leaders for its partitions"
+    )
 
 
 class ControllerRequestRefused(Event, kind="controller-request-refused", source="ReplicaManager#becomeLeaderOrFollower", level=NOTABLE):
@@ -51,11 +51,7 @@ class ControllerRequestRefused(Event, kind="controller-request-refused", source=
     controller_epoch: int
     known_epoch: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} refused {self.request} from b{self.sender}: STALE_CONTROLLER_EPOCH "
-            f"(controller epoch {self.controller_epoch} is older than {self.known_epoch})"
-        )
+    template = "b{broker} refused {request} from b{sender}: STALE_CONTROLLER_EPOCH (controller epoch {controller_epoch} is older than {known_epoch})"
 
 
 class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaManager#becomeLeaderOrFollower"):
@@ -67,11 +63,7 @@ class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaM
     leader_epoch: int
     known_epoch: int
 
-    def sentence(self) -> str:
-        return (
-            f"b{self.broker} ignored LeaderAndIsr for {self.topic}-{self.partition}: "
-            f"leader epoch {self.leader_epoch} is not newer than the broker's own ({self.known_epoch})"
-        )
+    template = "b{broker} ignored LeaderAndIsr for {topic}-{partition}: leader epoch {leader_epoch} is not newer than the broker's own ({known_epoch})"
 
 
 class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager#makeFollowers"):

@@ -14,8 +14,7 @@ class EntryStored(Event, kind="bk-entry-stored", source="Bookie#addEntry", level
     key: str
     version: int
 
-    def sentence(self) -> str:
-        return f"{self.bookie} stores entry {self.entry} of ledger {self.ledger}: version {self.version} of {self.key}"
+    template = "{bookie} stores entry {entry} of ledger {ledger}: version {version} of {key}"
 
 
 class EntryConfirmed(Event, kind="bk-entry-confirmed", source="LedgerHandle#sendAddSuccessCallbacks", level=DETAIL):
@@ -26,8 +25,7 @@ class EntryConfirmed(Event, kind="bk-entry-confirmed", source="LedgerHandle#send
     entry: int
     copies: int
 
-    def sentence(self) -> str:
-        return f"{self.writer} confirms entry {self.entry} of ledger {self.ledger}: {self.copies} bookies have it"
+    template = "{writer} confirms entry {entry} of ledger {ledger}: {copies} bookies have it"
 
 
 class LedgerOpened(Event, kind="bk-ledger-opened", level=NOTABLE):
@@ -37,8 +35,7 @@ class LedgerOpened(Event, kind="bk-ledger-opened", level=NOTABLE):
     ledger: int
     ensemble: str
 
-    def sentence(self) -> str:
-        return f"{self.writer} opens ledger {self.ledger} on {self.ensemble}"
+    template = "{writer} opens ledger {ledger} on {ensemble}"
 
 
 class EnsembleChanged(Event, kind="bk-ensemble-changed", source="LedgerHandle#ensembleChangeLoop", level=NOTABLE):
@@ -50,8 +47,7 @@ class EnsembleChanged(Event, kind="bk-ensemble-changed", source="LedgerHandle#en
     entry: int
     ensemble: str
 
-    def sentence(self) -> str:
-        return f"{self.writer} no longer writes to {self.bookie}: from entry {self.entry} of ledger {self.ledger} on, the bookies are {self.ensemble}"
+    template = "{writer} no longer writes to {bookie}: from entry {entry} of ledger {ledger} on, the bookies are {ensemble}"
 
 
 class TooFewBookies(Event, kind="bk-too-few-bookies", source="BKNotEnoughBookiesException", level=NOTABLE):
@@ -61,8 +57,7 @@ class TooFewBookies(Event, kind="bk-too-few-bookies", source="BKNotEnoughBookies
     left: int
     needed: int
 
-    def sentence(self) -> str:
-        return f"{self.writer} cannot continue: {self.left} bookies are left, and an entry needs {self.needed}"
+    template = "{writer} cannot continue: {left} bookies are left, and an entry needs {needed}"
 
 
 class WriterFenced(Event, kind="bk-writer-fenced", source="BKLedgerFencedException", level=NOTABLE):
@@ -71,8 +66,7 @@ class WriterFenced(Event, kind="bk-writer-fenced", source="BKLedgerFencedExcepti
     writer: str
     ledger: int
 
-    def sentence(self) -> str:
-        return f"{self.writer} stops writing: ledger {self.ledger} is fenced"
+    template = "{writer} stops writing: ledger {ledger} is fenced"
 
 
 class RecoveryStarted(Event, kind="bk-recovery-started", source="LedgerRecoveryOp", level=NOTABLE):
@@ -81,8 +75,7 @@ class RecoveryStarted(Event, kind="bk-recovery-started", source="LedgerRecoveryO
     writer: str
     ledger: int
 
-    def sentence(self) -> str:
-        return f"{self.writer} fences ledger {self.ledger} and reads the entries after the last confirmed one"
+    template = "{writer} fences ledger {ledger} and reads the entries after the last confirmed one"
 
 
 class LedgerRecovered(Event, kind="bk-ledger-recovered", source="LedgerRecoveryOp", level=NOTABLE):

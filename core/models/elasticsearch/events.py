@@ -13,8 +13,7 @@ class MasterElected(Event, kind="master-elected", source="Coordinator#becomeLead
     term: int
     votes: int
 
-    def sentence(self) -> str:
-        return f"{self.node} becomes the master in term {self.term} with {self.votes} votes"
+    template = "{node} becomes the master in term {term} with {votes} votes"
 
 
 class MasterLost(Event, kind="master-lost", source="Coordinator#becomeCandidate", level=NOTABLE):
@@ -53,8 +52,7 @@ class NodeLost(Event, kind="node-lost", source="FollowersChecker", level=NOTABLE
     node: str
     reason: str
 
-    def sentence(self) -> str:
-        return f"{self.master} removes {self.node} from the cluster: {self.reason}"
+    template = "{master} removes {node} from the cluster: {reason}"
 
 
 class OpIndexed(Event, kind="op-indexed", source="IndexShard#applyIndexOperation", level=DETAIL):
@@ -78,10 +76,7 @@ class CopyFailed(Event, kind="copy-failed", source="ReplicationOperation#failSha
     copy: str
     reason: str
 
-    def sentence(self) -> str:
-        return (
-            f"{self.primary} asks the master to remove the copy of {self.copy}, before any write is acknowledged without it: {self.reason}"
-        )
+    template = "{primary} asks the master to remove the copy of {copy}, before any write is acknowledged without it: {reason}"
 
 
 class PrimaryPromoted(Event, kind="primary-promoted", source="IndexShard#updateShardState", level=NOTABLE):
@@ -92,11 +87,9 @@ class PrimaryPromoted(Event, kind="primary-promoted", source="IndexShard#updateS
     no_ops: int
     resent: int
 
-    def sentence(self) -> str:
-        return (
-            f"{self.node} is the primary of term {self.term}: it fills {self.no_ops} gaps with no-ops "
-            f"and sends the other copies {self.resent} operations again"
-        )
+    template = (
+        "{node} is the primary of term {term}: it fills {no_ops} gaps with no-ops and sends the other copies {resent} operations again"
+    )
 
 
 class PrimaryDeposed(Event, kind="primary-deposed", source="ReplicationOperation#onNoLongerPrimary", level=NOTABLE):
@@ -106,8 +99,7 @@ class PrimaryDeposed(Event, kind="primary-deposed", source="ReplicationOperation
     term: int
     writes: int
 
-    def sentence(self) -> str:
-        return f"{self.node} is no longer the primary of term {self.term}; the coordinating nodes retry its {self.writes} open writes"
+    template = "{node} is no longer the primary of term {term}; the coordinating nodes retry its {writes} open writes"
 
 
 class RolledBack(Event, kind="rolled-back", source="IndexShard#resetEngineToGlobalCheckpoint", level=NOTABLE):
@@ -117,11 +109,7 @@ class RolledBack(Event, kind="rolled-back", source="IndexShard#resetEngineToGlob
     checkpoint: int
     dropped: int
 
-    def sentence(self) -> str:
-        return (
-            f"{self.node} rolls back {self.dropped} operations above the global checkpoint {self.checkpoint}, "
-            "and takes those of the new primary instead"
-        )
+    template = "{node} rolls back {dropped} operations above the global checkpoint {checkpoint}, and takes those of the new primary instead"
 
 
 class Recovered(Event, kind="recovered", source="RecoverySourceHandler#recoverToTarget", level=NOTABLE):
@@ -145,8 +133,7 @@ class TranslogLost(Event, kind="translog-lost", source="index.translog.durabilit
     node: str
     lost: int
 
-    def sentence(self) -> str:
-        return f"{self.lost} operations of {self.node} had not been synced to disk and are gone"
+    template = "{lost} operations of {node} had not been synced to disk and are gone"
 
 
 EVENTS = (

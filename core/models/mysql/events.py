@@ -14,8 +14,7 @@ class BinlogWritten(Event, kind="binlog-written", source="MYSQL_BIN_LOG::ordered
     key: str
     version: int
 
-    def sentence(self) -> str:
-        return f"{self.server} writes {self.gtid} (version {self.version} of {self.key}) to its binary log"
+    template = "{server} writes {gtid} (version {version} of {key}) to its binary log"
 
 
 class RelayLogWritten(Event, kind="relay-log-written", source="queue_event", level=DETAIL):
@@ -25,8 +24,7 @@ class RelayLogWritten(Event, kind="relay-log-written", source="queue_event", lev
     gtid: str
     waiting: int
 
-    def sentence(self) -> str:
-        return f"{self.server} receives {self.gtid}; received but not yet applied: {self.waiting}"
+    template = "{server} receives {gtid}; received but not yet applied: {waiting}"
 
 
 class Applied(Event, kind="applied", source="Slave_worker::slave_worker_exec_event", level=DETAIL):
@@ -35,8 +33,7 @@ class Applied(Event, kind="applied", source="Slave_worker::slave_worker_exec_eve
     server: str
     gtid: str
 
-    def sentence(self) -> str:
-        return f"{self.server} applies {self.gtid}, so reads at {self.server} see it"
+    template = "{server} applies {gtid}, so reads at {server} see it"
 
 
 class ReplicaConnected(Event, kind="replica-connected", source="Binlog_sender::init"):
@@ -46,8 +43,7 @@ class ReplicaConnected(Event, kind="replica-connected", source="Binlog_sender::i
     replica: str
     missing: int
 
-    def sentence(self) -> str:
-        return f"{self.replica} connects to {self.source_server}, which sends it {self.missing} missing transactions"
+    template = "{replica} connects to {source_server}, which sends it {missing} missing transactions"
 
 
 class ReplicationStopped(Event, kind="replication-stopped", source="error 1236, 1062", level=NOTABLE):
@@ -57,8 +53,7 @@ class ReplicationStopped(Event, kind="replication-stopped", source="error 1236, 
     error: int
     reason: str
 
-    def sentence(self) -> str:
-        return f"replication of {self.server} stops with error {self.error}: {self.reason}"
+    template = "replication of {server} stops with error {error}: {reason}"
 
 
 class SemiSyncOff(Event, kind="semi-sync-off", source="ReplSemiSyncMaster::switch_off", level=NOTABLE):
@@ -95,8 +90,7 @@ class SemiSyncOn(Event, kind="semi-sync-on", source="ReplSemiSyncMaster::try_swi
 
     server: str
 
-    def sentence(self) -> str:
-        return f"{self.server} is semi-synchronous again: its replicas have caught up with its last commit"
+    template = "{server} is semi-synchronous again: its replicas have caught up with its last commit"
 
 
 class Promoted(Event, kind="mysql-promoted", level=NOTABLE):
@@ -117,8 +111,7 @@ class Writable(Event, kind="mysql-writable", level=NOTABLE):
 
     server: str
 
-    def sentence(self) -> str:
-        return f"{self.server} has applied its relay log and accepts writes"
+    template = "{server} has applied its relay log and accepts writes"
 
 
 class RelayLogDropped(Event, kind="relay-log-dropped", source="relay_log_recovery", level=NOTABLE):
@@ -127,8 +120,7 @@ class RelayLogDropped(Event, kind="relay-log-dropped", source="relay_log_recover
     server: str
     dropped: int
 
-    def sentence(self) -> str:
-        return f"{self.server} drops {self.dropped} transactions that it had received but not applied"
+    template = "{server} drops {dropped} transactions that it had received but not applied"
 
 
 class BinlogTailLost(Event, kind="binlog-tail-lost", source="sync_binlog", level=NOTABLE):
@@ -137,8 +129,7 @@ class BinlogTailLost(Event, kind="binlog-tail-lost", source="sync_binlog", level
     server: str
     lost: int
 
-    def sentence(self) -> str:
-        return f"{self.lost} transactions at the end of the binary log of {self.server} had not reached its disk and are gone"
+    template = "{lost} transactions at the end of the binary log of {server} had not reached its disk and are gone"
 
 
 EVENTS = (

@@ -12,8 +12,7 @@ class ElectionStarted(Event, kind="raft-election-started", source="Raft §5.2"):
     term: int
     last_index: int
 
-    def sentence(self) -> str:
-        return f"{self.node} hears from no leader and starts an election in term {self.term}; its log ends at {self.last_index}"
+    template = "{node} hears from no leader and starts an election in term {term}; its log ends at {last_index}"
 
 
 class Voted(Event, kind="raft-voted", source="Raft §5.4.1"):
@@ -39,8 +38,7 @@ class Elected(Event, kind="raft-elected", source="Raft §5.2", level=NOTABLE):
     votes: int
     nodes: int
 
-    def sentence(self) -> str:
-        return f"{self.node} leads term {self.term} with {self.votes} of {self.nodes} votes"
+    template = "{node} leads term {term} with {votes} of {nodes} votes"
 
 
 class SteppedDown(Event, kind="raft-stepped-down", level=NOTABLE):
@@ -50,8 +48,7 @@ class SteppedDown(Event, kind="raft-stepped-down", level=NOTABLE):
     term: int
     reason: str
 
-    def sentence(self) -> str:
-        return f"{self.node} no longer leads: {self.reason}"
+    template = "{node} no longer leads: {reason}"
 
 
 class EntryAppended(Event, kind="raft-appended", source="Raft §5.3", level=DETAIL):
@@ -88,8 +85,7 @@ class Committed(Event, kind="raft-committed", source="Raft §5.3, §5.4.2", leve
     index: int  # type: ignore[assignment]
     copies: int
 
-    def sentence(self) -> str:
-        return f"{self.node} commits everything up to index {self.index}: {self.copies} nodes have stored it"
+    template = "{node} commits everything up to index {index}: {copies} nodes have stored it"
 
 
 EVENTS = (ElectionStarted, Voted, Elected, SteppedDown, EntryAppended, EntriesOverwritten, Committed)
