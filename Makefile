@@ -74,7 +74,7 @@ pure: ## go back to the engine in pure Python
 
 test-compiled: $(STAMPS)/test $(STAMPS)/compiler ## compare logs of the compiled and pure engines
 	@$(BIN)/python compile_core.py $(COMPILED)
-	@ISRLAB_COMPILED=$(COMPILED) $(BIN)/python -m pytest tests/core/test_compiled.py $(ARGS)
+	@ISRLAB_COMPILED=$(COMPILED) $(BIN)/python -m pytest tests/core/test_compiled.py tests/test_wheel.py $(ARGS)
 
 wheel: $(STAMPS)/compiler ## build a wheel, compiled if there is a C compiler ## [ARGS=--pure]
 	@$(BIN)/python build_wheel.py dist $(ARGS)

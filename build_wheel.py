@@ -55,6 +55,9 @@ def with_engine(wheel: Path, compiled: Path) -> Path:
         (info,) = tree.glob("*.dist-info")
         about = info / "WHEEL"
         about.write_text(about.read_text("utf-8").replace("Root-Is-Purelib: true", "Root-Is-Purelib: false"), "utf-8")
+        metadata = info / "METADATA"
+        headers, empty, body = metadata.read_text("utf-8").partition("\n\n")
+        metadata.write_text(f"{headers}\nRequires-Dist: mypy-extensions{empty}{body}", "utf-8")  # compiled modules import it
         _wheel("pack", str(tree), "-d", scratch)
         (packed,) = Path(scratch).glob("*.whl")
         tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
