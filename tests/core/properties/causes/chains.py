@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, Final
 
-from core.kafka.events import KINDS
+from core.kafka.events import KINDS, Acted
 from core.sim.events import EventTuple, causes_of
 
 HARMS: Final[dict[str, tuple[str, ...]]] = {
@@ -26,7 +27,7 @@ HARMS: Final[dict[str, tuple[str, ...]]] = {
 
 HARMFUL: Final = frozenset(kind for kinds in HARMS.values() for kind in kinds)
 
-STARTS: Final = frozenset(("act", "topic-created"))
+STARTS: Final = frozenset((Acted.kind, "topic-created"))
 """The kinds of events at which a chain can end: acts, and the start of the cluster, which creates the topics."""
 
 
@@ -35,23 +36,38 @@ class Log:
 
     Attributes:
         events: the events in order; the event with the number n is at n - 1.
-        refused: the acts that were refused, each with its time.
+        harms: the harmful events.
     """
 
     def __init__(self) -> None:
         self.events: list[EventTuple] = []
-        self.refused: set[Any] = set()
+        self.harms: list[EventTuple] = []
+        self._acts: list[int] = []
+        """For each act, its event or, if it was left out, the event that comes next."""
 
     def __call__(self, event: EventTuple) -> None:
         self.events.append(event)
+        if event[3] in HARMFUL:
+            self.harms.append(event)
+        elif event[3] == Acted.kind:
+            self._acts.append(event[0])
+
+    def leave_out(self) -> None:
+        """Record that the next act is left out."""
+        self._acts.append(len(self.events) + 1)
+
+    @property
+    def acts(self) -> int:
+        """The number of acts so far, including those that were left out."""
+        return len(self._acts)
+
+    def place(self, event: EventTuple) -> int:
+        """Return the number of the act that an event is or follows, counting also the acts that were left out."""
+        return bisect_right(self._acts, event[0])
 
     def find(self, seq: int) -> EventTuple:
         """Return the event with a number."""
         return self.events[seq - 1]
-
-    def harms(self) -> Iterator[EventTuple]:
-        """Yield the harmful events."""
-        return (event for event in self.events if event[3] in HARMFUL)
 
     def chain(self, event: EventTuple) -> list[EventTuple]:
         """Return an event, its first cause, the first cause of that event, and so on."""

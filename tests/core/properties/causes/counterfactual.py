@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import random
 from typing import Final
 
 import attrs
 
 from core.kafka.events import Acted
-from core.sim.errors import ActRefused
 from core.sim.events import EventTuple
 from core.sim.units import US_PER_MS
 from tests.core.properties.causes.chains import Log, subject
-from tests.core.properties.causes.runs import Played
+from tests.core.properties.causes.runs import Played, Recording, Rerun
 
 NEAR: Final = 100 * US_PER_MS
 """How far apart two events can be that report the same harm in two runs, in µs. After an act was left out, a run no longer does the same
@@ -26,9 +25,8 @@ NAMED: Final = "each of several named causes is enough"
 OTHERWISE: Final = "another cause took its place"
 WRONG: Final = "another act was the cause"
 STAYS: Final = "happens without it"
-UNPLAYABLE: Final = "cannot be played without it"
 
-OUTCOMES: Final = (PREVENTED, NAMED, OTHERWISE, WRONG, STAYS, UNPLAYABLE)
+OUTCOMES: Final = (PREVENTED, NAMED, OTHERWISE, WRONG, STAYS)
 """What can happen to a harm after the act at the end of its chain was left out.
 
 PREVENTED: it does not happen. NAMED and OTHERWISE: it happens until other acts are left out, too, and leaving out only the others does not
@@ -56,65 +54,73 @@ class Verdict:
     others: tuple[EventTuple, ...] = ()
 
 
-def number_of(log: Log, act: EventTuple) -> int:
-    """Return the number of an act among the acts of a run."""
-    return sum(event[3] == Acted.kind for event in log.events[: act[0]])
-
-
 def sample(log: Log, most: int) -> list[EventTuple]:
     """Return the first harms of each kind and each act at the ends of their chains, at most `most` of each kind."""
     found: dict[tuple[str, int], EventTuple] = {}
     count: dict[str, int] = {}
-    for harm in log.harms():
+    for harm in log.harms:
+        if count.get(harm[3], 0) == most:
+            continue
         end = log.chain(harm)[-1]
-        if end[3] == Acted.kind and (harm[3], end[0]) not in found and count.get(harm[3], 0) < most:
+        if end[3] == Acted.kind and (harm[3], end[0]) not in found:
             found[harm[3], end[0]] = harm
             count[harm[3]] = count.get(harm[3], 0) + 1
     return list(found.values())
 
 
-def verdicts(run: Played, log: Log, harms: Iterable[EventTuple]) -> list[Verdict]:
+def some(run: Played, harms: list[EventTuple], most: int) -> list[EventTuple]:
+    """Return at most `most` of the harms of a run. Each run has its own random stream, which chooses them."""
+    return harms if len(harms) <= most else sorted(random.Random(f"{run}:harms").sample(harms, most))
+
+
+class Counterfactuals:
+    """A recorded run, and what happens in it without some of its acts. Each run without acts goes only as far as a question needs."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._reruns: dict[tuple[int, ...], Rerun] = {}
+
+    def without(self, acts: list[int], harm: EventTuple) -> Log:
+        """Return the events of the run without some acts, at least to the time at which a harm would happen."""
+        key = tuple(sorted(acts))
+        if key not in self._reruns:
+            self._reruns[key] = self._recording.again(key)
+        self._reruns[key].run_until(harm[1] + NEAR)
+        return self._reruns[key].log
+
+    def same(self, log: Log, harm: EventTuple) -> EventTuple | None:
+        """Return the event that reports the same harm in the run without some acts; None if there is none. In by-hand mode, time stands
+        still, so only what follows the same act can be the same harm.
+        """
+        found = (each for each in log.harms if abs(each[1] - harm[1]) <= NEAR and subject(each) == subject(harm))
+        if self._recording.by_hand:
+            place = self._recording.log.place(harm)
+            found = (each for each in found if log.place(each) == place)
+        return next(found, None)
+
+    def verdict(self, run: Played, harm: EventTuple) -> Verdict:
+        """Leave out the act at the end of a harm's chain, and return what happened to the harm."""
+        log = self._recording.log
+        act = log.chain(harm)[-1]
+        left_out = [log.place(act)]
+        others: list[EventTuple] = []
+        while True:
+            again = self.without(left_out, harm)
+            same = self.same(again, harm)
+            if same is None:
+                if others and self.same(self.without(left_out[1:], harm), harm) is None:
+                    return Verdict(run, harm, act, WRONG, tuple(others))
+                named = {log.place(end) for end in log.ends(harm)}
+                known = all(number in named for number in left_out[1:])
+                return Verdict(run, harm, act, (NAMED if known else OTHERWISE) if others else PREVENTED, tuple(others))
+            end = again.chain(same)[-1]
+            if end[3] != Acted.kind or len(left_out) >= MOST:
+                return Verdict(run, harm, act, STAYS, tuple(others))
+            others.append(end)
+            left_out.append(again.place(end))
+
+
+def verdicts(run: Played, recording: Recording, harms: list[EventTuple]) -> list[Verdict]:
     """Leave out the act at the end of each harm's chain, and return what happened to the harm."""
-    played: dict[tuple[int, ...], Log | None] = {}
-
-    def without(acts: tuple[int, ...]) -> Log | None:
-        if acts not in played:
-            try:
-                played[acts] = run.play(acts, log.refused)
-            except (ActRefused, ValueError, LookupError, AttributeError, AssertionError):  # the script needs the act
-                played[acts] = None
-        return played[acts]
-
-    return [_verdict(run, log, harm, without) for harm in harms]
-
-
-def _verdict(run: Played, log: Log, harm: EventTuple, without) -> Verdict:  # type: ignore[no-untyped-def]
-    act = log.chain(harm)[-1]
-    left_out: list[int] = [number_of(log, act)]
-    others: list[EventTuple] = []
-    while True:
-        again = without(tuple(sorted(left_out)))
-        if again is None:
-            return Verdict(run, harm, act, UNPLAYABLE)
-        same = _same(again, harm)
-        if same is None:
-            if others and _same(without(tuple(sorted(left_out[1:]))), harm) is None:
-                return Verdict(run, harm, act, WRONG, tuple(others))
-            named = {(end[1], *end[4:]) for end in log.ends(harm)}
-            known = all((other[1], *other[4:]) in named for other in others)
-            return Verdict(run, harm, act, (NAMED if known else OTHERWISE) if others else PREVENTED, tuple(others))
-        end = again.chain(same)[-1]
-        if end[3] != Acted.kind or len(left_out) >= MOST:
-            return Verdict(run, harm, act, STAYS, tuple(others))
-        others.append(end)
-        number = number_of(again, end)
-        for gone in sorted(left_out):
-            number += gone <= number
-        left_out.append(number)
-
-
-def _same(log: Log | None, harm: EventTuple) -> EventTuple | None:
-    """Return the event of a run that reports the same harm; None if there is none."""
-    if log is None:
-        return harm
-    return next((each for each in log.harms() if subject(each) == subject(harm) and abs(each[1] - harm[1]) <= NEAR), None)
+    played = Counterfactuals(recording)
+    return [played.verdict(run, harm) for harm in harms]

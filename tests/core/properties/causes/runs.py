@@ -1,20 +1,20 @@
 """The runs whose chains of causes are checked: the whole library, and random timelines of the three swarms under all releases.
 
-Each run can be played again without one of its acts.
+Each run can be played again without some of its acts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from typing import Final
 from unittest import mock
 
 import attrs
 
-from core.kafka.release import RELEASES
+from core.kafka.release import RELEASES, Release
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
+from core.lab.spec import ClusterSpec, Pace
 from core.sim.errors import ActRefused
 from scenarios import catalogue
 from scenarios.language.script import releases_of
@@ -36,7 +36,7 @@ LIBRARY: Final = "library"
 
 @attrs.frozen
 class Played:
-    """A run that can be played again.
+    """A run that can be played.
 
     Attributes:
         source: the swarm, or the library.
@@ -51,12 +51,20 @@ class Played:
     def __str__(self) -> str:
         return f"{self.source} {self.name} {self.release}".rstrip()
 
-    def play(self, without: Collection[int] = (), refused: Collection[tuple[int, Act]] = ()) -> Log:
-        """Play the run without the acts that have the given numbers, and return its events. The first act of a run has the number 1. Acts
-        that were refused when the run was first played are refused again, each given with its time.
-        """
+    def play(self) -> Recording:
+        """Play the run."""
         log = Log()
-        with _without(log, without, refused):
+        played: list[tuple[int, Act]] = []
+        clusters: list[Cluster] = []
+        do = Cluster.do
+
+        def recorded(cluster: Cluster, act: Act) -> int:
+            event = do(cluster, act)
+            played.append((cluster.now, act))
+            clusters[:] = [cluster]
+            return event
+
+        with mock.patch.object(Cluster, "do", recorded):
             if self.source == LIBRARY:
                 run_scenario(catalogue.load(self.name), release_named(self.release), sink=log)
             elif self.source == REPLICATION:
@@ -66,31 +74,69 @@ class Played:
                 transactions.heal(transactions.play(transactional_swarm(int(self.name)), release_named(self.release), log))
             else:
                 groups.play(group_swarm(int(self.name)), log)
-        return log
+        cluster = clusters[0]
+        return Recording(log, cluster.spec, cluster.release, cluster.seed, tuple(played))
 
 
-@contextmanager
-def _without(log: Log, left_out: Collection[int], refused: Collection[tuple[int, Act]]) -> Iterator[None]:
-    """Leave out acts by their number, and refuse the acts that were refused before: they did nothing, so they do nothing now."""
-    done = 0
-    do = Cluster.do
+@attrs.frozen
+class Recording:
+    """A run that was played, and what is needed to play it again without some of its acts.
 
-    def some(cluster: Cluster, act: Act) -> int:
-        nonlocal done
-        if (cluster.now, act) in refused:
-            raise ActRefused("refused when the run was first played")
-        done += 1
-        if done in left_out:
-            return cluster.journal.seq
-        try:
-            return do(cluster, act)
-        except ActRefused:
-            done -= 1
-            log.refused.add((cluster.now, act))
-            raise
+    The other acts are executed again at their times. Conditions of a script and reactions of applications are not evaluated again, because
+    their acts would then happen at other times, which would be a second difference between the runs.
 
-    with mock.patch.object(Cluster, "do", some):
-        yield
+    Attributes:
+        log: the events.
+        spec, release, seed: the cluster.
+        acts: the acts, each with its time. The first one has the number 1.
+    """
+
+    log: Log
+    spec: ClusterSpec
+    release: Release
+    seed: int
+    acts: tuple[tuple[int, Act], ...]
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether time stands still in the run."""
+        return self.spec.pace is Pace.BY_HAND
+
+    def again(self, without: Collection[int] = ()) -> Rerun:
+        """Return the run without the acts that have the given numbers, before its first act."""
+        return Rerun(self, without)
+
+
+class Rerun:
+    """A run that is played again without some acts. Acts that have become impossible are left out, too.
+
+    Attributes:
+        log: the events so far.
+    """
+
+    def __init__(self, recording: Recording, without: Collection[int] = ()) -> None:
+        self.log = Log()
+        self._acts = recording.acts
+        self._without = without
+        self._cluster = Cluster(recording.spec, recording.release, recording.seed, self.log)
+
+    def run_until(self, time: int) -> None:
+        """Continue the run up to and including a time."""
+        log, cluster = self.log, self._cluster
+        while log.acts < len(self._acts) and self._acts[log.acts][0] <= time:
+            due, act = self._acts[log.acts]
+            cluster.run_until(due)
+            if log.acts + 1 in self._without:
+                log.leave_out()
+                continue
+            acts = log.acts
+            try:
+                cluster.do(act)
+            except ActRefused:
+                log.leave_out()
+            assert log.acts == acts + 1, "each act records one event"
+        if cluster.now < time:
+            cluster.run_until(time)
 
 
 def library() -> list[Played]:

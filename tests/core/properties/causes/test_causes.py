@@ -18,8 +18,8 @@ from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_reader import LogReader
 from tests.core.properties.causes.__main__ import exit_code
 from tests.core.properties.causes.chains import STARTS, Log, faults
-from tests.core.properties.causes.counterfactual import PREVENTED, sample, verdicts
-from tests.core.properties.causes.runs import LIBRARY, Played, random_runs
+from tests.core.properties.causes.counterfactual import PREVENTED, sample, some, verdicts
+from tests.core.properties.causes.runs import GROUPS, LIBRARY, REPLICATION, TRANSACTIONS, Played, random_runs
 from tui.cli import main
 from tui.panels.inspector import paint_event_detail
 from tui.rendering.palette import COLOR
@@ -134,8 +134,8 @@ def test_an_event_with_several_causes_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("run", random_runs(8), ids=str)
 def test_every_harm_leads_to_what_was_done(run: Played) -> None:
-    log = run.play()
-    ends = {log.chain(harm)[-1][3] for harm in log.harms()}
+    log = run.play().log
+    ends = {log.chain(harm)[-1][3] for harm in log.harms}
     assert ends <= STARTS
     assert not list(faults(log))
 
@@ -150,8 +150,8 @@ def test_every_harm_leads_to_what_was_done(run: Played) -> None:
     ids=str,
 )
 def test_the_first_cause_of_harm_is_what_happened_to_it(run: Played, kind: str, why: str, act: str, of: str) -> None:
-    log = run.play()
-    chain = log.chain(next(harm for harm in log.harms() if harm[3] == kind))
+    log = run.play().log
+    chain = log.chain(next(harm for harm in log.harms if harm[3] == kind))
     assert chain[1][3] == why
     assert chain[-1][3:5] == ("act", act)
     assert of in chain[-1][5]
@@ -165,14 +165,53 @@ def test_the_first_cause_of_harm_is_what_happened_to_it(run: Played, kind: str, 
         Played(LIBRARY, "captures-kill-9", "4.3"),
         Played(LIBRARY, "t8-marker-without-time", "2.1"),
         Played(LIBRARY, "s9-fenced-in-the-isr", "2.8"),
+        Played(LIBRARY, "s3-fast-failover", "1.1"),  # by hand: time stands still
     ],
     ids=str,
 )
 def test_without_the_act_at_the_end_of_its_chain_harm_does_not_happen(run: Played) -> None:
-    log = run.play()
-    tried = verdicts(run, log, sample(log, 3))
+    recording = run.play()
+    tried = verdicts(run, recording, sample(recording.log, 3))
     assert len(tried) >= 2
     assert {verdict.outcome for verdict in tried} == {PREVENTED}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        Played(LIBRARY, "s3-fast-failover", "1.1"),
+        Played(LIBRARY, "f2-min-isr-2-two-down", "4.3"),
+        Played(REPLICATION, "3", "0.11"),
+        Played(TRANSACTIONS, "1", "2.8"),
+        Played(GROUPS, "2", ""),
+    ],
+    ids=str,
+)
+def test_a_run_that_is_played_again_with_all_of_its_acts_is_the_same(run: Played) -> None:
+    recording = run.play()
+    again = recording.again()
+    again.run_until(recording.log.events[-1][1])
+    assert again.log.events == recording.log.events
+
+
+def test_an_act_that_is_left_out_keeps_its_place() -> None:
+    recording = Played(LIBRARY, "f2-min-isr-2-two-down", "4.3").play()
+    again = recording.again((2,))
+    again.run_until(recording.log.events[-1][1])
+    acts = [event for event in again.log.events if event[3] == "act"]
+    assert [act[4] for act in acts] == ["load", "kill", "stop-load"]
+    assert [again.log.place(act) for act in acts] == [1, 3, 5], "the second act was left out, and the fourth was refused without it"
+    assert again.log.acts == recording.log.acts
+
+
+def test_some_of_the_harms_of_a_run_are_the_same_each_time() -> None:
+    recording = Played(REPLICATION, "3", "0.11").play()
+    harms = sample(recording.log, 3)
+    chosen = some(Played(REPLICATION, "3", "0.11"), harms, 4)
+    assert len(chosen) == 4
+    assert chosen == some(Played(REPLICATION, "3", "0.11"), harms, 4) == [harm for harm in harms if harm in chosen]
+    assert chosen != some(Played(REPLICATION, "4", "0.11"), harms, 4)
+    assert some(Played(REPLICATION, "3", "0.11"), harms, len(harms)) == harms
 
 
 def test_the_exit_code_says_whether_every_harm_is_prevented_or_explained() -> None:
