@@ -105,7 +105,7 @@ def read_acts(word: str, node: Node) -> tuple[Act, ...]:
     if isinstance(node, Fields):
         return (_from_fields(act, node),)
     assert isinstance(node, Text)
-    missing = _required(act)
+    missing = required(act)
     if node.empty or (node.text == "all" and not missing):
         if missing:
             raise node.error(f"{word} needs {', '.join(as_written(name) for name in missing)}", _example(act))
@@ -123,7 +123,7 @@ def _listed(act: type[Act], node: Items) -> tuple[Act, ...]:
         raise node.error(f"{act.word} does not accept a list", _example(act))
     if not node.nodes:
         raise node.error("the list is empty", _example(act))
-    if len(_required(act)) > 1:
+    if len(required(act)) > 1:
         raise node.error(f"{act.word} needs a mapping, not a list", _example(act))
     return tuple(act(**{first: value}) for value in each(node, _example(act), partial(_value, act, first)))
 
@@ -143,7 +143,7 @@ def _from_fields(act: type[Act], node: Fields) -> Act:
                 continue
             if name not in values:
                 values[name] = value.tried(partial(_value, act, name), None)
-        for name in _required(act):
+        for name in required(act):
             if name not in values and known:
                 raise node.error(f"'{as_written(name)}' is missing", _example(act))
         if act is Set and values.get("name") is not None and values.get("value") is not None:
@@ -331,7 +331,8 @@ def _kind(act: type[Act], name: str) -> str:
     return str(attrs.fields_dict(act)[name].type).removesuffix(" | None")
 
 
-def _required(act: type[Act]) -> list[str]:
+def required(act: type[attrs.AttrsInstance]) -> list[str]:
+    """Return the names of the fields that an act needs."""
     return [field.name for field in attrs.fields(act) if field.default is attrs.NOTHING]
 
 
@@ -351,15 +352,15 @@ def _example(act: type[Act]) -> str:
     """Return, for an error message, an example of the shortest valid form of an act, or the names of its fields."""
     if act is Set:
         return "for example 'set: {min.insync.replicas: 2}'"
-    required = _required(act)
-    if required == ["node"] and act.word.endswith("-controller"):
+    needed = required(act)
+    if needed == ["node"] and act.word.endswith("-controller"):
         return f"for example '{act.word}: c1'"
-    if len(required) == 1 and required[0] in _EXAMPLES:
-        return f"for example '{act.word}: {_EXAMPLES[required[0]]}'"
-    if not required:
+    if len(needed) == 1 and needed[0] in _EXAMPLES:
+        return f"for example '{act.word}: {_EXAMPLES[needed[0]]}'"
+    if not needed:
         fields = ", ".join(as_written(field.name) for field in attrs.fields(act))
         return f"its fields are {fields}"
-    inside = ", ".join(f"{as_written(name)}: {_EXAMPLES.get(name, '…')}" for name in required)
+    inside = ", ".join(f"{as_written(name)}: {_EXAMPLES.get(name, '…')}" for name in needed)
     return f"for example '{act.word}: {{{inside}}}'"
 
 
@@ -390,4 +391,4 @@ def act_as_data(act: Act) -> dict[str, Any]:
     return data
 
 
-__all__ = ["KAFKA_TOPIC_CONFIGS", "act_as_data", "read_acts"]
+__all__ = ["KAFKA_TOPIC_CONFIGS", "act_as_data", "as_written", "read_acts", "required"]

@@ -18,6 +18,7 @@ from scenarios.errors import Place, ScriptError, did_you_mean
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.conditions import Condition, Names, comparison
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
+from scenarios.language.timeline import Expectation, Language, compared_value
 from scenarios.language.tokens import ConditionError, Token
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_leader, as_text, as_word, each
 from scenarios.readings.all_readings import READINGS
@@ -25,7 +26,6 @@ from scenarios.readings.reading import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMB
 from scenarios.releases import release_named
 
 _PAIR: Final = re.compile(r"(\d{1,18})\s*/\s*(\d{1,18})")
-_OPERATOR: Final = re.compile(r"(==|!=|<=|>=|<|>)")
 
 
 @attrs.frozen
@@ -63,19 +63,18 @@ ALWAYS: Final = Under()
 """A release criterion that matches every release."""
 
 
-@attrs.frozen
-class Expectation:
-    """An expected condition with its place in the file, the releases that it applies to, and its note."""
+def language(names: Names) -> Language[Condition, Under]:
+    """Return the language of a script that declares the given names."""
+    return Language(partial(_conditions, names=names), partial(_until, names=names), read_under, ALWAYS)
 
-    place: Place
-    condition: Condition
-    under: Under = ALWAYS
-    note: str = ""
 
-    @property
-    def text(self) -> str:
-        """The text of the expectation in the condition language."""
-        return self.condition.text
+def _conditions(node: Node, names: Names) -> list[tuple[Place, Condition]]:
+    """Read a condition or a table."""
+    return _Table(names).read(node) if isinstance(node, Fields) else [(node.place, read_condition(node, names))]
+
+
+def _until(node: Node, names: Names) -> tuple[Expectation[Condition, Under], ...]:
+    return (Expectation(node.place, read_condition(node, names), ALWAYS),)
 
 
 def read_under(node: Node) -> Under:
@@ -135,30 +134,6 @@ def read_condition(node: Node, names: Names) -> Condition:
             f"{shortened(wrong.problem, 160)} (in: {shortened(text, 80)})",
             shortened(wrong.remedy, 300),
         ) from None
-
-
-def read_expectations(node: Node, names: Names, under: Under = ALWAYS, note: str = "") -> tuple[Expectation, ...]:
-    """Read the value of `expect:`, which is a condition, a table, or a list of conditions and tables."""
-    if isinstance(node, Items):
-        each_item = each(node, "write a list of conditions", partial(_listed, names=names, under=under, note=note))
-        return tuple(one for found in each_item for one in found)
-    if isinstance(node, Fields):
-        return tuple(Expectation(place, condition, under, note) for place, condition in _Table(names).read(node))
-    return (Expectation(node.place, read_condition(node, names), under, note),)
-
-
-def _listed(node: Node, names: Names, under: Under, note: str) -> tuple[Expectation, ...]:
-    """Read an item of a list: a condition, a table, or `{expect: ..., under: ..., note: ...}`."""
-    if isinstance(node, Fields) and "expect" in node.values:
-        node.only("expect", "under", "note")
-        inner_under, inner_note = node.get("under"), node.get("note")
-        return read_expectations(
-            node.need("expect", "write an expectation"),
-            names,
-            under if inner_under is None else read_under(inner_under),
-            note if inner_note is None else as_text(inner_note),
-        )
-    return read_expectations(node, names, under, note)
 
 
 class _Table:
@@ -254,15 +229,8 @@ class _Table:
             raise node.key_error(key, wrong.problem, wrong.remedy) from None
 
     def compared(self, node: Node, reading: Reading, arguments: tuple[Any, ...]) -> tuple[Place, Condition]:
-        """Build the condition that compares a reading with a value in the table. A value can begin with an operator, for example `">= 3"`.
-        The default operator is `==`.
-        """
-        op = "=="
-        if isinstance(node, Text) and (match := _OPERATOR.match(node.text)) is not None:
-            op = match[1]
-            node = node.behind(match.end())
-            if reading.type not in (NUMBER, DURATION) and op not in ("==", "!="):
-                raise node.error(f"a {reading.type} cannot be compared with < or >", "use == or != for this comparison")
+        """Build the condition that compares a reading with a value in the table."""
+        op, node = compared_value(node, reading.type)
         return node.place, comparison(reading.name, arguments, op, self.value(node, reading))
 
     def value(self, node: Node, reading: Reading) -> Any:

@@ -62,29 +62,18 @@ from core.lab.acts import (
 from core.lab.acts import Release as ReleaseHeld
 from core.lab.spec import ClusterSpec, Pace
 from core.sim.errors import ActRefused
-from core.sim.units import SECOND, parse_duration
+from core.sim.units import parse_duration
 from scenarios.errors import Place, did_you_mean
 from scenarios.gc_disabled import gc_disabled
 from scenarios.language.acts import read_acts
 from scenarios.language.budget import check_clients, check_partitions, check_time
 from scenarios.language.cluster import read_cluster
 from scenarios.language.conditions import Condition, Names
-from scenarios.language.expectations import (
-    ALWAYS,
-    Expectation,
-    Under,
-    read_condition,
-    read_expectations,
-    read_guards,
-    read_release,
-    read_under,
-)
+from scenarios.language.expectations import Under, language, read_guards, read_release
 from scenarios.language.nodes import Fields, Items, Node, parse, read_file, shortened, warnings_in
-from scenarios.language.values import as_duration, as_fields, as_int, as_items, as_text, each
+from scenarios.language.timeline import Expectation, Step, time_of
+from scenarios.language.values import as_fields, as_int, as_items, as_text, each
 from scenarios.releases import release_named
-
-DEFAULT_WITHIN: Final = 60 * SECOND
-"""The time limit of an `until` whose step has no `within`, in µs."""
 
 MAX_SEED: Final = 2**63 - 1
 """The maximum seed."""
@@ -96,31 +85,11 @@ _STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "note"
 _SCRIPT_WORDS: Final = ("scenario", "about", "releases", "without", "seed", "cluster", "timeline", "steps", "expect")
 
 
-@attrs.frozen
-class Step:
-    """One item of a timeline.
+KafkaStep = Step[Act, Condition, Under]
+"""A step of a script for Kafka, which applies to some releases."""
 
-    Attributes:
-        place: the place of the step in the file.
-        at: the virtual time, in µs, at which the step is due, or None.
-        wait: the time between the previous step and this one, in µs.
-        until: the condition that the step waits for, or None.
-        within: the time limit of `until` in µs; if the condition is not true by then, the step fails.
-        acts: the acts that are executed when the step is due.
-        expects: the expectations that are checked right after the acts.
-        under: the releases in which the step applies.
-        note: the text that says what the step shows.
-    """
-
-    place: Place
-    at: int | None = None
-    wait: int = 0
-    until: Condition | None = None
-    within: int = DEFAULT_WITHIN
-    acts: tuple[Act, ...] = ()
-    expects: tuple[Expectation, ...] = ()
-    under: Under = ALWAYS
-    note: str = ""
+KafkaExpectation = Expectation[Condition, Under]
+"""An expectation of a script for Kafka."""
 
 
 @attrs.frozen
@@ -139,8 +108,8 @@ class Scenario:
     seed: int
     spec: ClusterSpec
     cluster_place: Place
-    steps: tuple[Step, ...] = ()
-    expects: tuple[Expectation, ...] = ()
+    steps: tuple[KafkaStep, ...] = ()
+    expects: tuple[KafkaExpectation, ...] = ()
     without: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -204,7 +173,7 @@ def read_root(root: Fields, source: str) -> Scenario:
             spec=spec or _NO_CLUSTER,
             cluster_place=(cluster or root).place,
             steps=steps,
-            expects=root.read("expect", lambda node: read_expectations(node, names), ()),
+            expects=root.read("expect", language(names).expectations, ()),
             without=without,
             warnings=warnings_in(root.document),
         )
@@ -229,7 +198,7 @@ def _releases(node: Node) -> tuple[str, ...]:
     return found
 
 
-def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str]) -> tuple[tuple[Step, ...], Names]:
+def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str]) -> tuple[tuple[KafkaStep, ...], Names]:
     """Read the steps, and collect the names that conditions can use. If `spec` is None, every name is valid."""
     timeline, by_hand = root.get("timeline"), root.get("steps")
     if timeline is not None and by_hand is not None:
@@ -262,7 +231,7 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
     latest = end = 0
     for step, item in zip(steps, items, strict=True):
         if step is not None:
-            end = max(end, step.at) if step.at is not None else end + (step.wait if step.until is None else step.within)
+            end = step.due(end)
             check_time(end, item)
         if step is not None and step.at is not None:
             if step.at < latest:
@@ -465,33 +434,17 @@ class _StepReader:
         if tp.partition >= count:
             raise node.error(f"{tp} does not exist", f"{tp.topic} has {count} partition{'s' if count != 1 else ''}, numbered from 0")
 
-    def finish(self, names: Names, node: Fields) -> Step:
+    def finish(self, names: Names, node: Fields) -> KafkaStep:
         """Read the conditions of the step and return the step."""
         with node.document.together():
-            at, until, expect, note = node.get("at"), node.get("until"), node.get("expect"), node.get("note")
-            when = [word for word in ("at", "wait", "until") if node.get(word) is not None]
-            if len(when) > 1:
-                raise node.key_error(when[1], f"the step has both '{when[0]}' and '{when[1]}'", "use only one of 'at', 'wait', and 'until'")
-            if node.get("within") is not None and until is None:
+            when = time_of(node)
+            if node.get("within") is not None and when != "until":
                 raise node.key_error("within", "'within' requires 'until'", "write until: <condition>")
-            for word, present in (("at", at), ("until", until)):
-                if self.pace is Pace.BY_HAND and present is not None:
-                    raise node.key_error(word, f"'{word}' is not allowed at pace by-hand", "at this pace, time advances only with 'wait'")
-            if not when and self.empty and expect is None and note is None:
+            if self.pace is Pace.BY_HAND and when in ("at", "until"):
+                raise node.key_error(when, f"'{when}' is not allowed at pace by-hand", "at this pace, time advances only with 'wait'")
+            if not when and self.empty and node.get("expect") is None and node.get("note") is None:
                 raise node.error("the step is empty", "write 'at', 'wait', 'until', an act, or 'expect'")
-            meant = node.read("under", read_under, ALWAYS)
-            said = node.read("note", as_text, "")
-            return Step(
-                place=node.keys[self.word] if self.word else node.place,
-                at=node.read("at", as_duration, None),
-                wait=node.read("wait", as_duration, 0),
-                until=node.read("until", partial(read_condition, names=names), None),
-                within=node.read("within", as_duration, DEFAULT_WITHIN),
-                acts=self.acts,
-                expects=node.read("expect", lambda one: read_expectations(one, names, meant, said), ()),
-                under=meant,
-                note=said,
-            )
+            return language(names).step(node, node.keys[self.word] if self.word else node.place, self.acts)
 
 
 def releases_of(scenario: Scenario, wanted: Sequence[Release]) -> tuple[Release, ...]:

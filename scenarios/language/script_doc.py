@@ -149,11 +149,15 @@ def document() -> str:
         "in turn (`fetch: [1, 2]`).\n`set` also accepts settings by name, for example `set: {min.insync.replicas: 2, topic: orders}`.\n"
     )
     for word, act in ACTS.items():
-        fields = [f"`{as_written(field.name)}`" + ("" if field.default is attrs.NOTHING else "?") for field in attrs.fields(act)]
-        meaning = " ".join((inspect.getdoc(act) or "").split())
-        pace = " This act requires the pace `by-hand`." if act.by_hand else ""
-        parts.append(f"\n**{word}**: {', '.join(fields) or 'no fields'}. {meaning}{pace}\n")
+        parts.append(act_entry(word, act, " This act requires the pace `by-hand`." if act.by_hand else ""))
     return "".join(parts)
+
+
+def act_entry(word: str, act: type[attrs.AttrsInstance], more: str = "") -> str:
+    """Return the entry of an act: its word, its fields, and the description in its docstring."""
+    fields = [f"`{as_written(field.name)}`" + ("" if field.default is attrs.NOTHING else "?") for field in attrs.fields(act)]
+    meaning = " ".join((inspect.getdoc(act) or "").split("Attributes:")[0].split())
+    return f"\n**{word}**: {', '.join(fields) or 'no fields'}. {meaning}{more}\n"
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from core.models.mysql.system import Follow, PromoteAtOnce, PurgeBinlogs, Rebuil
 from core.models.quorum.system import StartElection
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.errors import did_you_mean
+from scenarios.language.acts import as_written, required
 from scenarios.language.acts import read_acts as read_kafka_acts
 from scenarios.language.budget import check_requests
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
@@ -190,10 +191,10 @@ def read_acts(word: str, node: Node) -> tuple[ScriptAct, ...]:
         return (_from_fields(act, node),)
     first = fields[0].name if fields else ""
     given = ("a", "b") if first == "a" else (first,)
-    missing = [field.name for field in fields if field.default is attrs.NOTHING and field.name not in given]
+    missing = [name for name in required(act) if name not in given]
     if missing and not (isinstance(node, Text) and node.empty):
-        example = ", ".join(f"{_written(field.name)}: {_example(field.name)}" for field in fields if field.default is attrs.NOTHING)
-        raise node.error(f"{word} needs {', '.join(map(_written, missing))}", f"for example {word}: {{{example}}}")
+        example = ", ".join(f"{as_written(name)}: {_example(name)}" for name in required(act))
+        raise node.error(f"{word} needs {', '.join(map(as_written, missing))}", f"for example {word}: {{{example}}}")
     if not fields and not (isinstance(node, Text) and node.empty):
         raise node.error(f"{word} has no fields", f"write '{word}:'")
     if isinstance(node, Items):
@@ -207,9 +208,9 @@ def read_acts(word: str, node: Node) -> tuple[ScriptAct, ...]:
         return tuple(act(_value(item, first)) for item in node)
     assert isinstance(node, Text)
     if node.empty:
-        missing = [field.name for field in fields if field.default is attrs.NOTHING]
+        missing = required(act)
         if missing:
-            raise node.error(f"{word} needs {', '.join(map(_written, missing))}", f"for example '{word}: {_example(missing[0])}'")
+            raise node.error(f"{word} needs {', '.join(map(as_written, missing))}", f"for example '{word}: {_example(missing[0])}'")
         return (act(),)
     if first in ("a", "servers"):
         raise node.error(f"{node.what()} is not enough for {word}", "write a list, for example [n1, n2]")
@@ -228,12 +229,8 @@ def _example(field: str) -> str:
     return {"client": "c", "b": "n2", "source": "n2"}.get(field, "100ms" if field in DURATIONS else "n1")
 
 
-def _written(name: str) -> str:
-    return name.replace("_", "-")
-
-
 def _from_fields(act: Any, node: Fields) -> ScriptAct:
-    fields = {_written(field.name): field for field in attrs.fields(act)}
+    fields = {as_written(field.name): field for field in attrs.fields(act)}
     node.only(*fields)
     values: dict[str, Any] = {}
     with node.document.together():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
@@ -11,19 +10,16 @@ import attrs
 
 from core.kafka.events import KINDS as KAFKA_KINDS
 from core.models.catalogue import KINDS as MODEL_KINDS
-from core.sim.units import format_duration
 from scenarios.errors import Place, did_you_mean
-from scenarios.language.nodes import Fields, Items, Node, Text, shortened
-from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_text, each
-from scenarios.models.readings import BOOL, COUNTS, DURATION, NAMES, NUMBER, OF_READ, OF_SERVER, OF_WRITE, Moment, Reading
+from scenarios.language.conditions import OPERATORS
+from scenarios.language.nodes import Fields, Items, Node, shortened
+from scenarios.language.timeline import Expectation, Language, compared_value
+from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_text
+from scenarios.models.readings import COUNTS, NAMES, OF_READ, OF_SERVER, OF_WRITE, Moment, Reading
+from scenarios.readings.reading import BOOL, DURATION, NUMBER, show
 
 KINDS: Final = {**KAFKA_KINDS, **MODEL_KINDS}
 """The event kinds of Kafka and of all other systems."""
-
-COMPARISONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
-}  # fmt: skip
-"""The comparisons. Longer operators come first, so that the parser does not read `<=` as `<`."""
 
 
 @attrs.frozen
@@ -61,7 +57,7 @@ class Comparison:
     def holds(self, moment: Moment) -> bool:
         """Return whether the comparison holds for the current value of the reading."""
         value = self.take(moment)
-        return value is not None and COMPARISONS[self.sign](value, self.value)
+        return value is not None and OPERATORS[self.sign](value, self.value)
 
     def got(self, moment: Moment) -> str:
         """Return the current value as text."""
@@ -71,32 +67,25 @@ class Comparison:
 
 def written(value: Any, kind: str) -> str:
     """Return a value as a script writes it."""
-    if kind == DURATION:
-        return format_duration(value)
-    if kind == NAMES:
-        return f"[{', '.join(value)}]"
-    return str(value).lower() if kind == BOOL else str(value)
+    return f"[{', '.join(value)}]" if kind == NAMES else show(value, kind)
 
 
 @attrs.frozen
-class Expectation:
-    """A comparison that is expected to hold.
+class Under:
+    """The systems to which a step or an expectation applies; empty for all systems."""
 
-    Attributes:
-        place: the position of the expectation in the script file.
-        comparison: the comparison that must hold.
-        under: the systems to which the expectation applies; empty for all systems.
-        note: what the expectation shows.
-    """
+    systems: tuple[str, ...] = ()
 
-    place: Place
-    comparison: Comparison
-    under: tuple[str, ...] = ()
-    note: str = ""
+    def includes(self, system: str) -> bool:
+        """Return whether the step or the expectation applies to a system."""
+        return not self.systems or system in self.systems
 
-    def applies(self, system: str) -> bool:
-        """Whether the expectation applies to a system."""
-        return not self.under or system in self.under
+
+ModelExpectation = Expectation[Comparison, Under]
+"""An expectation of a script for other models."""
+
+
+Found = Iterable[tuple[Place, Comparison]]
 
 
 @attrs.frozen
@@ -108,43 +97,32 @@ class Names:
     clients: frozenset[str]
 
 
-def read_under(node: Node, names: Names) -> tuple[str, ...]:
+def language(names: Names) -> Language[Comparison, Under]:
+    """Return the language of a script that declares the given names."""
+    return Language(partial(_comparisons, names=names), partial(_until, names=names), partial(_under, names=names), Under())
+
+
+def _until(node: Node, names: Names) -> tuple[ModelExpectation, ...]:
+    return language(names).expectations(node)
+
+
+def _under(node: Node, names: Names) -> Under:
     """Read the name of a system, or a list of names."""
     found = [as_text(item) for item in node] if isinstance(node, Items) else [as_text(node)]
     for name in found:
         if name not in names.systems:
             raise node.error(f"unknown system '{shortened(name)}'", did_you_mean(name, names.systems))
-    return tuple(found)
+    return Under(tuple(found))
 
 
-def read_expectations(node: Node, names: Names, under: tuple[str, ...] = (), note: str = "") -> tuple[Expectation, ...]:
-    """Read `expect:`, which is a table, or a list of tables. A table can be the value of `{under: ..., expect: ..., note: ...}`."""
-    if isinstance(node, Items):
-        listed = each(node, "write a list of tables", partial(_listed, names=names, under=under, note=note))
-        return tuple(one for found in listed for one in found)
+def _comparisons(node: Node, names: Names) -> Found:
+    """Read a table."""
     fields = as_fields(node, "for example {lost: 0, n2: {visible: 49}}")
     if not fields.values:
         raise node.error("the expectation is empty", "for example {lost: 0}")
     with node.document.together():
         found = [fields.tried(partial(_subject, key=key, names=names), ()) for key in fields.values]
-    return tuple(Expectation(place, comparison, under, note) for one in found for place, comparison in one)
-
-
-def _listed(node: Node, names: Names, under: tuple[str, ...], note: str) -> tuple[Expectation, ...]:
-    if isinstance(node, Fields) and "expect" in node.values:
-        node.only("expect", "under", "note")
-        inner = node.get("under")
-        said = node.get("note")
-        return read_expectations(
-            node.need("expect", "write an expectation"),
-            names,
-            under if inner is None else read_under(inner, names),
-            note if said is None else as_text(said),
-        )
-    return read_expectations(node, names, under, note)
-
-
-Found = Iterable[tuple[Place, Comparison]]
+    return [one for each in found for one in each]
 
 
 def _subject(fields: Fields, key: str, names: Names) -> Found:
@@ -192,15 +170,8 @@ def _compared(node: Node, subject: str, name: str, reading: Reading, take: Calla
     """
     if isinstance(node, Items) and reading.type in (NUMBER, DURATION):
         return [one for item in node for one in _compared(item, subject, name, reading, take)]
-    sign, place = "==", node.place
-    if isinstance(node, Text):
-        for each_sign in COMPARISONS:
-            if node.text.startswith(each_sign):
-                sign, node = each_sign, node.behind(len(each_sign))
-                break
-    if sign not in ("==", "!=") and reading.type not in (NUMBER, DURATION):
-        raise node.error(f"a {reading.type} cannot be compared with < or >", "use == or != for this comparison")
-    return [(place, Comparison(subject, name, reading.type, sign, _value(node, reading.type), take))]
+    sign, value = compared_value(node, reading.type)
+    return [(node.place, Comparison(subject, name, reading.type, sign, _value(value, reading.type), take))]
 
 
 def _value(node: Node, kind: str) -> Any:

@@ -22,11 +22,8 @@ from core.models.quorum.node import QuorumNode
 from core.models.report import Report
 from core.models.server import CopyView, Server
 from core.models.system import ReplicationSystem
+from scenarios.readings.reading import BOOL, DURATION, NUMBER, WORD
 
-NUMBER: Final = "number"
-DURATION: Final = "duration"
-BOOL: Final = "truth"
-WORD: Final = "word"
 NAMES: Final = "list of names"
 
 NONE: Final = "none"

@@ -30,19 +30,16 @@ import attrs
 from core.lab.model_comparison.build import SETTINGS
 from core.lab.model_comparison.faults import FAULTS, Fault
 from core.models.system import QUIET
-from core.sim.units import SECOND
-from scenarios.errors import Place, did_you_mean
+from scenarios.errors import did_you_mean
 from scenarios.gc_disabled import gc_disabled
 from scenarios.language.budget import check_clients, check_time
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.script import first_sentence
+from scenarios.language.timeline import Step, time_of
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_text, as_word
 from scenarios.models.acts import ACTS, Rest, ScriptAct, check_names, read_acts
-from scenarios.models.expectations import Expectation, Names, read_expectations, read_under
+from scenarios.models.expectations import Comparison, ModelExpectation, Names, Under, language
 from scenarios.models.systems import System, read_systems, system_of
-
-DEFAULT_WITHIN: Final = 60 * SECOND
-"""The time limit of an `until` without `within`, in µs."""
 
 _STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "refused", "note")
 _SCRIPT_WORDS: Final = ("scenario", "about", "seed", "model", "models", "settings", "clients", "fault", "timeline", "rest", "expect")
@@ -63,33 +60,8 @@ class ClientSpec:
     session: bool = False
 
 
-@attrs.frozen
-class Step:
-    """An item of the timeline.
-
-    Attributes:
-        place: the position of the step in the script file.
-        at: the time at which the step is due, in µs since the start of the script, or None.
-        wait: the time since the previous step, in µs.
-        until: the expectations that the step waits for.
-        within: the time limit of `until`, in µs.
-        acts: the acts that are executed when the step is due.
-        expects: the expectations that are checked right after the acts.
-        under: the systems that the step applies to; empty for all.
-        refused: the text that the reason for refusing the acts must contain; empty if the acts must not be refused.
-        note: what the step shows.
-    """
-
-    place: Place
-    at: int | None
-    wait: int
-    until: tuple[Expectation, ...]
-    within: int
-    acts: tuple[ScriptAct, ...]
-    expects: tuple[Expectation, ...]
-    under: tuple[str, ...]
-    refused: str
-    note: str
+ModelStep = Step[ScriptAct, Comparison, Under]
+"""A step of a script, which applies to some systems."""
 
 
 @attrs.frozen
@@ -111,10 +83,10 @@ class ModelScenario:
     seed: int
     systems: tuple[System, ...]
     clients: tuple[ClientSpec, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ModelStep, ...]
     fault: Fault | None
     rest: int
-    expects: tuple[Expectation, ...]
+    expects: tuple[ModelExpectation, ...]
 
     @property
     def headline(self) -> str:
@@ -148,8 +120,7 @@ def read_model_script(root: Fields, source: str) -> ModelScenario:
         rest = root.read("rest", as_duration, QUIET)
         end = 0
         for step in steps:
-            end = max(end, step.at) if step.at is not None else end + (step.within if step.until else step.wait)
-            end += sum(act.quiet for act in step.acts if isinstance(act, Rest))
+            end = step.due(end) + sum(act.quiet for act in step.acts if isinstance(act, Rest))
         check_time(end + rest, root)
         return ModelScenario(
             name=root.read("scenario", as_text, FilePath(source).stem),
@@ -161,7 +132,7 @@ def read_model_script(root: Fields, source: str) -> ModelScenario:
             steps=steps,
             fault=fault,
             rest=rest,
-            expects=root.read("expect", lambda node: read_expectations(node, names), ()),
+            expects=root.read("expect", language(names).expectations, ()),
         )
 
 
@@ -209,38 +180,23 @@ def _client(fields: Fields, name: str, servers: frozenset[str]) -> ClientSpec:
     return ClientSpec(name, chosen, session)
 
 
-def _steps(node: Node, names: Names) -> tuple[Step, ...]:
+def _steps(node: Node, names: Names) -> tuple[ModelStep, ...]:
     items = as_items(node, "write a list of steps")
     with node.document.together():
         found = [item.tried(partial(_step, names=names), None) for item in items]
     return tuple(one for one in found if one is not None)
 
 
-def _step(node: Node, names: Names) -> Step:
+def _step(node: Node, names: Names) -> ModelStep:
     fields = as_fields(node, "a step is a mapping, for example {at: 1s, kill: n1}")
     fields.only(*_STEP_WORDS, *ACTS)
-    when = [word for word in ("at", "wait", "until") if fields.get(word) is not None]
-    if len(when) > 1:
-        raise fields.key_error(when[1], f"the step has both '{when[0]}' and '{when[1]}'", "use only one of 'at', 'wait', and 'until'")
+    time_of(fields)
     acts: list[ScriptAct] = []
     with node.document.together():
         for word, value in fields.values.items():
             if word in ACTS:
                 acts += value.tried(partial(_acts, word=word, names=names), ())
-    under = fields.read("under", lambda one: read_under(one, names), ())
-    note = fields.read("note", as_text, "")
-    return Step(
-        place=fields.place,
-        at=fields.read("at", as_duration, None),
-        wait=fields.read("wait", as_duration, 0),
-        until=fields.read("until", lambda one: read_expectations(one, names), ()),
-        within=fields.read("within", as_duration, DEFAULT_WITHIN),
-        acts=tuple(acts),
-        expects=fields.read("expect", lambda one: read_expectations(one, names, under, note), ()),
-        under=under,
-        refused=fields.read("refused", as_text, ""),
-        note=note,
-    )
+    return language(names).step(fields, fields.place, tuple(acts), fields.read("refused", as_text, ""))
 
 
 def _acts(node: Node, word: str, names: Names) -> tuple[ScriptAct, ...]:

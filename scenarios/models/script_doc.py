@@ -5,13 +5,13 @@ python -m scenarios.models.script_doc
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Final
 
 import attrs
 
 from core.lab.model_comparison.build import SETTINGS
+from scenarios.language.script_doc import act_entry
 from scenarios.models.acts import ACTS
 from scenarios.models.readings import COUNTS, OF_READ, OF_SERVER, OF_WRITE
 from scenarios.models.systems import READS
@@ -79,10 +79,7 @@ def document() -> str:
         _HEAD,
         "\n## Acts\n\nA single value sets the act's first field. A list names several servers, or the two ends of a link.\n",
     ]
-    for word, act in ACTS.items():
-        fields = [f"`{field.name.replace('_', '-')}`" + ("" if field.default is attrs.NOTHING else "?") for field in attrs.fields(act)]
-        meaning = " ".join((inspect.getdoc(act) or "").split("Attributes:")[0].split())
-        parts.append(f"\n**{word}**: {', '.join(fields) or 'no fields'}. {meaning}\n")
+    parts += [act_entry(word, act) for word, act in ACTS.items()]
     for title, readings in (
         ("Counts", COUNTS), ("Readings of a server", OF_SERVER), ("Readings of a write operation", OF_WRITE),
         ("Readings of a read operation", OF_READ),

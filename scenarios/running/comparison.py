@@ -179,7 +179,7 @@ def lines(comparison: Comparison) -> list[str]:
     said: list[str] = []
     base = comparison.outcomes[0]
     for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):
-        names = (base.result.release, outcome.result.release)
+        names = (base.result.under, outcome.result.under)
         width = max(map(len, names))
         if difference is None:
             said.append(f"{comparison.scenario}: {names[0]} and {names[1]} produce the same {base.result.events} events")
@@ -231,14 +231,14 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
     for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):
         pairs.append(
             {
-                "releases": [base.result.release, outcome.result.release],
+                "releases": [base.result.under, outcome.result.under],
                 "first_difference": None if difference is None else _difference_as_data(difference),
                 "unlike": [{"what": name, "values": [mine, theirs]} for name, mine, theirs in unlike(base, outcome)],
             }
         )
     return {
         "scenario": comparison.scenario,
-        "outcomes": [{"release": one.result.release, "held": one.result.held, "values": dict(one.values)} for one in comparison.outcomes],
+        "outcomes": [{"release": one.result.under, "held": one.result.held, "values": dict(one.values)} for one in comparison.outcomes],
         "pairs": pairs,
     }
 

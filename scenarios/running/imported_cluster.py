@@ -19,7 +19,9 @@ from scenarios.groups.imported import add_groups
 from scenarios.groups.parse import parse_groups
 from scenarios.language.acts import act_as_data
 from scenarios.language.cluster import cluster_as_data, write_yaml
-from scenarios.language.script import Scenario, Step
+from scenarios.language.expectations import ALWAYS
+from scenarios.language.script import Scenario
+from scenarios.language.timeline import Step
 from scenarios.running.runner import Run
 
 SETTLED_WITHIN: Final = 30 * SECOND
@@ -61,7 +63,7 @@ def import_cluster(topics: DescribeImport, groups: Sequence[tuple[str, str]], re
         imported = parse_groups(groups)
         added = add_groups(spec, imported, release)
         spec, notes = added.spec, (*notes, *imported.notes, *added.notes)
-        steps = tuple(Step(place, at=0, acts=(join,)) for join in added.joins)
+        steps = tuple(Step(place, ALWAYS, at=0, acts=(join,)) for join in added.joins)
     return ImportedCluster(Scenario(Path(topics.source).name, "", topics.source, (release.name,), 0, spec, place, steps), tuple(notes))
 
 

@@ -22,49 +22,21 @@ from core.sim.journal import Sink, null_sink
 from core.sim.simulation import Simulation
 from core.sim.units import format_duration
 from scenarios.models.acts import Destroy, KafkaActs, Load, LoseMessage, Probe, ReadRequest, Reads, Request, Rest, ScriptAct, WriteRequest
-from scenarios.models.expectations import Expectation
+from scenarios.models.expectations import ModelExpectation
 from scenarios.models.readings import Moment
-from scenarios.models.script import ModelScenario, Step
+from scenarios.models.script import ModelScenario, ModelStep
 from scenarios.models.systems import System
-from scenarios.running.runner import Check, State
+from scenarios.running.runner import Check, RunResult, State
 
 ONCE: Final = 10**12
 """The interval, in µs, for a request loop that must send only one request; no run lasts this long."""
 
 
 @attrs.frozen
-class ModelResult:
-    """The result of a run.
+class ModelResult(RunResult):
+    """The result of a run in a system, with its final counts, such as the numbers of acknowledged and lost writes."""
 
-    Attributes:
-        scenario, source, seed, events, time, checks: the same as in the result of a Kafka scenario.
-        system: the name of the system.
-        counts: the final counts of the run, such as the numbers of acknowledged and lost writes.
-    """
-
-    scenario: str
-    source: str
-    system: str
-    seed: int
-    events: int
-    time: int
-    checks: tuple[Check, ...]
     counts: Report
-
-    @property
-    def held(self) -> bool:
-        """Whether all expectations held."""
-        return all(check.state is State.HELD for check in self.checks)
-
-    @property
-    def failures(self) -> tuple[Check, ...]:
-        """The expectations that failed."""
-        return tuple(check for check in self.checks if check.state is not State.HELD)
-
-    @property
-    def under(self) -> str:
-        """The name of the system, for messages."""
-        return self.system
 
 
 class Recorder:
@@ -103,10 +75,10 @@ class ModelRun:
         self.scenario = scenario
         self.system_spec = system
         self.seed = scenario.seed if seed is None else seed
-        self.steps = [step for step in scenario.steps if not step.under or system.name in step.under]
-        self.finals = [one for one in scenario.expects if one.applies(system.name)]
+        self.steps = [step for step in scenario.steps if step.under.includes(system.name)]
+        self.finals = [one for one in scenario.expects if one.under.includes(system.name)]
         expected = [*self.finals, *(one for step in self.steps for one in (*step.until, *step.expects))]
-        self.recorder = Recorder({one.comparison.kind for one in expected}, sink)
+        self.recorder = Recorder({one.condition.kind for one in expected}, sink)
         self.checks: list[Check] = []
         self.fault_run: FaultRun | None = None
         if scenario.fault is not None:
@@ -159,7 +131,7 @@ class ModelRun:
     def _moment(self, report: Report | None = None) -> Moment:
         return Moment(self.system, self.start, self.recorder.kept, self.exposure, report)
 
-    def _carry_out(self, step: Step) -> None:
+    def _carry_out(self, step: ModelStep) -> None:
         if step.until:
             self._wait_until(step)
         else:
@@ -171,40 +143,40 @@ class ModelRun:
                 self.system.run_until(self.system.now)  # requests without latency are answered at the same time
             moment = self._moment()
             for expectation in step.expects:
-                if expectation.applies(self.system_spec.name):
+                if expectation.under.includes(self.system_spec.name):
                     self._check(expectation, moment)
 
-    def _wait_until(self, step: Step) -> None:
+    def _wait_until(self, step: ModelStep) -> None:
         system = self.simulation
         deadline = system.now + step.within
-        conditions = [one for one in step.until if one.applies(self.system_spec.name)]
-        while not all(one.comparison.holds(self._moment()) for one in conditions):
+        conditions = [one for one in step.until if one.under.includes(self.system_spec.name)]
+        while not all(one.condition.holds(self._moment()) for one in conditions):
             following = system.next_time()
             if following is None or following > deadline:
                 moment = self._moment()
                 for one in conditions:
-                    if not one.comparison.holds(moment):
-                        expected = f"{one.comparison.text} within {format_duration(step.within)}"
-                        self._add(one, step.note, State.FAILED, expected, one.comparison.got(moment))
+                    if not one.condition.holds(moment):
+                        self._add(
+                            one, step.note, State.FAILED, f"{one.text} within {format_duration(step.within)}", one.condition.got(moment)
+                        )
                 return
             if following > system.now:
                 self.exposure.observe()
             self.system.step()
         for one in conditions:
-            self._add(one, step.note, State.HELD, one.comparison.text, one.comparison.text)
+            self._add(one, step.note, State.HELD, one.text, one.text)
 
-    def _check(self, expectation: Expectation, moment: Moment) -> None:
-        comparison = expectation.comparison
+    def _check(self, expectation: ModelExpectation, moment: Moment) -> None:
+        comparison = expectation.condition
         state = State.HELD if comparison.holds(moment) else State.FAILED
         self._add(expectation, expectation.note, state, comparison.text, comparison.got(moment))
 
-    def _add(self, expectation: Expectation, note: str, state: State, expected: str, got: str) -> None:
-        text = expectation.comparison.text
-        self.checks.append(Check(expectation.place, text, note, state, expected, got, self.system.now - self.start))
+    def _add(self, expectation: ModelExpectation, note: str, state: State, expected: str, got: str) -> None:
+        self.checks.append(Check(expectation.place, expectation.text, note, state, expected, got, self.system.now - self.start))
 
     # --- acts ---------------------------------------------------------------------------------------------------------
 
-    def _act(self, step: Step, act: ScriptAct) -> None:
+    def _act(self, step: ModelStep, act: ScriptAct) -> None:
         reason = ""
         try:
             self._do(act)

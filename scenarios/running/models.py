@@ -16,7 +16,7 @@ from core.lab.spec import Pace
 from core.sim.units import SECOND, format_duration
 from scenarios import catalogue
 from scenarios.errors import InputError
-from scenarios.language.script import Scenario, Step
+from scenarios.language.script import KafkaStep, Scenario
 from scenarios.releases import release_named
 from scenarios.running.runner import Run, State
 
@@ -106,7 +106,7 @@ def _replicas(scenario: Scenario) -> tuple[int, ...]:
     return tuple(sorted(partition.replicas, key=lambda broker: broker != partition.leader))
 
 
-def _timed_steps(scenario: Scenario) -> list[tuple[int, Step]]:
+def _timed_steps(scenario: Scenario) -> list[tuple[int, KafkaStep]]:
     """Return the steps, each with the time at which the step runs, in µs.
 
     If steps wait for a state of Kafka (`until`), the scenario runs under Kafka first, and the times from that run apply to all models.
@@ -116,7 +116,7 @@ def _timed_steps(scenario: Scenario) -> list[tuple[int, Step]]:
     steps = [step for step in scenario.steps if step.under.includes(release)]
     if scenario.spec.pace is Pace.BY_HAND:
         return list(zip(accumulate(max(step.wait, SECOND) for step in steps), steps, strict=True))
-    if any(step.until is not None for step in steps):
+    if any(step.until for step in steps):
         return _steps_under_kafka(scenario, release)
     timed = []
     now = 0
@@ -126,7 +126,7 @@ def _timed_steps(scenario: Scenario) -> list[tuple[int, Step]]:
     return timed
 
 
-def _steps_under_kafka(scenario: Scenario, release: Release) -> list[tuple[int, Step]]:
+def _steps_under_kafka(scenario: Scenario, release: Release) -> list[tuple[int, KafkaStep]]:
     """Run a scenario under Kafka, and return its steps with their times."""
     run = Run(scenario, release)
     timed = []

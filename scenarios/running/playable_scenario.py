@@ -80,5 +80,5 @@ class PlayableScenario:
     def after_act(self) -> None:
         """After an act, check whether the condition that the script is waiting for holds."""
         step = self.run.next_step
-        if step is not None and step.until is not None:
+        if step is not None and step.until:
             self.run.advance_to(self.cluster.now, steps=1)

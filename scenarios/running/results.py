@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from core.sim.units import SECOND, format_duration
 from scenarios.io.escaping import escape_value
-from scenarios.running.runner import Check, Harm, Result, State
+from scenarios.running.runner import Check, Harm, Result, RunResult, State
 
 if TYPE_CHECKING:
     from core.models.report import Report
     from scenarios.running.model_runner import ModelResult
 
 
-def lines(result: Result | ModelResult) -> Iterator[str]:
+def lines(result: RunResult) -> Iterator[str]:
     """For each run, yield `ok name (release or system)`, or `FAILED name (release or system)` and a few lines for each failure."""
     count = len(result.checks)
     about = f"{result.scenario} ({result.under}): {count} expectation{'' if count == 1 else 's'}, {format_duration(result.time)}, {result.events} events"
@@ -31,7 +31,7 @@ def lines(result: Result | ModelResult) -> Iterator[str]:
         yield f"    got      {check.got}"
 
 
-def summary(results: Sequence[Result | ModelResult]) -> str:
+def summary(results: Sequence[RunResult]) -> str:
     """Return a summary of all runs in one line."""
     failed = sum(not result.held for result in results)
     checks = sum(len(result.checks) for result in results)
@@ -45,7 +45,7 @@ def as_data(results: Iterable[Result | ModelResult]) -> dict[str, Any]:
         {
             "scenario": result.scenario,
             "file": result.source,
-            **({"release": result.release} if isinstance(result, Result) else {"system": result.system}),
+            "release" if isinstance(result, Result) else "system": result.under,
             "seed": result.seed,
             "held": result.held,
             "time_us": result.time,
@@ -110,7 +110,7 @@ def _check(check: Check) -> dict[str, Any]:
     return data
 
 
-def as_junit(results: Sequence[Result | ModelResult]) -> str:
+def as_junit(results: Sequence[RunResult]) -> str:
     """Return all runs as JUnit XML, with a suite for each run and a case for each expectation. `time` is in seconds of virtual time."""
     total = sum(len(result.checks) for result in results)
     failed = sum(len(result.failures) for result in results)

@@ -29,8 +29,7 @@ from core.sim.state.snapshot import Snapshot
 from core.sim.units import format_duration
 from scenarios.errors import Place, ScriptError
 from scenarios.language.conditions import ages, audits, kinds_of
-from scenarios.language.expectations import Expectation
-from scenarios.language.script import Scenario, Step
+from scenarios.language.script import KafkaExpectation, KafkaStep, Scenario
 
 Sink = Callable[[tuple[Any, ...]], None]
 """A function that receives each event tuple."""
@@ -82,22 +81,25 @@ class Harm:
 
 
 @attrs.frozen
-class Result:
-    """The result of a run."""
+class RunResult:
+    """The result of a run, for Kafka and for other models.
+
+    Attributes:
+        scenario, source: the name of the script, and its file.
+        under: the release or the system in which the script ran.
+        seed: the seed.
+        events: the number of events.
+        time: the virtual time that the run took, in µs.
+        checks: the expectations with their results.
+    """
 
     scenario: str
     source: str
-    release: str
+    under: str
     seed: int
     events: int
     time: int
     checks: tuple[Check, ...]
-    harm: Harm
-
-    @property
-    def under(self) -> str:
-        """The release, as messages show it."""
-        return self.release
 
     @property
     def held(self) -> bool:
@@ -108,6 +110,13 @@ class Result:
     def failures(self) -> tuple[Check, ...]:
         """The expectations that failed."""
         return tuple(check for check in self.checks if check.state is not State.HELD)
+
+
+@attrs.frozen
+class Result(RunResult):
+    """The result of a run under a release of Kafka."""
+
+    harm: Harm
 
 
 class LiveMoment:
@@ -226,20 +235,18 @@ class Run:
         conditions = [
             *(one.condition for found in expected.values() for one in found),
             *(one.condition for one in finals),
-            *(step.until for step in self.steps if step.until is not None),
+            *(one.condition for step in self.steps for one in step.until),
         ]
         self._audit: MessageAudit | None = None
         for condition in conditions:
             for kind in kinds_of(condition):
                 self._recorded.setdefault(kind, [])
-        self._until = {id(step): Check(step.place, f"until {step.until.text}", step.note) for step in self.steps if step.until is not None}
+        self._until = {id(step): [(one, Check(step.place, f"until {one.text}", step.note)) for one in step.until] for step in self.steps}
         self._checks = {id(step): [(one, Check(one.place, one.text, one.note)) for one in expected[id(step)]] for step in self.steps}
         self._finals = [(one, Check(one.place, one.text, one.note)) for one in finals]
         self.expectations: list[Check] = []
         for step in self.steps:
-            if id(step) in self._until:
-                self.expectations.append(self._until[id(step)])
-            self.expectations.extend(check for _, check in self._checks[id(step)])
+            self.expectations.extend(check for _, check in (*self._until[id(step)], *self._checks[id(step)]))
         self.expectations.extend(check for _, check in self._finals)
         self._planned = tuple(self.expectations)
         audited = any(map(audits, conditions))
@@ -317,7 +324,7 @@ class Run:
         return all(check.state is not State.FAILED for check in self.expectations)
 
     @property
-    def next_step(self) -> Step | None:
+    def next_step(self) -> KafkaStep | None:
         """The next step; None after the last step."""
         return self.steps[self._index] if self._index < len(self.steps) else None
 
@@ -326,14 +333,14 @@ class Run:
         if self.finished:
             return self.cluster.next_time()
         step = self.next_step
-        if step is None or step.until is None:
+        if step is None or not step.until:
             due = self.cluster.now if step is None else self._target(step)
         else:
             due = self._entered + step.within
         coming = self.cluster.next_time()
         return due if coming is None else min(due, coming)
 
-    def _target(self, step: Step) -> int:
+    def _target(self, step: KafkaStep) -> int:
         return step.at if step.at is not None else self._entered + step.wait
 
     def advance_to(self, time: int, steps: int | None = None) -> int:
@@ -361,7 +368,7 @@ class Run:
                 self._check(self._finals)
                 self._index += 1
                 continue
-            if not (self._wait_until(step, time) if step.until is not None else self._wait_for(step, time)):
+            if not (self._wait_until(step, time) if step.until else self._wait_for(step, time)):
                 return done
             self._carry_out(step)
             done += 1
@@ -373,7 +380,7 @@ class Run:
             step = self.next_step
             if step is None:
                 self._advance(self.cluster.now)
-            elif step.until is not None:
+            elif step.until:
                 self._advance(self._entered + step.within, steps=1)
             else:
                 self._advance(max(self._target(step), self.cluster.now))
@@ -384,7 +391,7 @@ class Run:
         return Result(
             scenario=self.scenario.name,
             source=self.scenario.source,
-            release=self.release.name,
+            under=self.release.name,
             seed=self.seed,
             events=self.cluster.journal.seq,
             time=self.cluster.now,
@@ -409,7 +416,7 @@ class Run:
 
     # waiting
 
-    def _wait_for(self, step: Step, time: int) -> bool:
+    def _wait_for(self, step: KafkaStep, time: int) -> bool:
         """Run the cluster until the step is due. Return False if the step is due later than `time`."""
         target = self._target(step)
         if target > time:
@@ -420,20 +427,20 @@ class Run:
             self.cluster.run_until(target)
         return True
 
-    def _wait_until(self, step: Step, time: int) -> bool:
-        """Run the cluster until the condition of the step holds or its time limit is reached. Return False if the run reaches the virtual
+    def _wait_until(self, step: KafkaStep, time: int) -> bool:
+        """Run the cluster until the conditions of the step hold or its time limit is reached. Return False if the run reaches the virtual
         time `time` first.
         """
-        assert step.until is not None
-        cluster, check = self.cluster, self._until[id(step)]
+        cluster, conditions = self.cluster, [one.condition for one in step.until]
         deadline = self._entered + step.within
-        ageing = ages(step.until)
+        ageing = any(map(ages, conditions))
         while True:
             seen = (cluster.journal.seq, self._index)
             if ageing or seen != self._seen:
                 self._seen = seen
-                if step.until.holds(self._moment):
-                    check.state, check.time = State.HELD, cluster.now
+                if all(condition.holds(self._moment) for condition in conditions):
+                    for _, check in self._until[id(step)]:
+                        check.state, check.time = State.HELD, cluster.now
                     return True
             coming = cluster.next_time()
             target = deadline if coming is None else min(coming, deadline)
@@ -443,15 +450,16 @@ class Run:
                 return False
             if coming is None or coming > deadline:
                 cluster.run_until(deadline)
-                check.state, check.time = State.FAILED, cluster.now
-                check.expected = f"{step.until.text} within {format_duration(step.within)}"
-                check.got = step.until.got(self._moment)
+                for one, check in self._until[id(step)]:
+                    check.state, check.time = State.FAILED, cluster.now
+                    check.expected = f"{one.text} within {format_duration(step.within)}"
+                    check.got = one.condition.got(self._moment)
                 return True
             cluster.run_until(coming)
 
     # executing
 
-    def _carry_out(self, step: Step) -> None:
+    def _carry_out(self, step: KafkaStep) -> None:
         if step.at is not None and step.at < self.cluster.now:
             self._failure(
                 step.place,
@@ -467,7 +475,7 @@ class Run:
         self._index += 1
         self._entered = self.cluster.now
 
-    def _do(self, act: Act, step: Step) -> None:
+    def _do(self, act: Act, step: KafkaStep) -> None:
         try:
             self.cluster.do(act)
         except ActRefused as refused:
@@ -479,7 +487,7 @@ class Run:
         pending = next((index for index, check in enumerate(self.expectations) if check.state is State.PENDING), len(self.expectations))
         self.expectations.insert(pending, failed)
 
-    def _check(self, pairs: list[tuple[Expectation, Check]]) -> None:
+    def _check(self, pairs: list[tuple[KafkaExpectation, Check]]) -> None:
         for expectation, check in pairs:
             condition = expectation.condition
             held = condition.holds(self._moment)

@@ -527,7 +527,7 @@ def checked(scenario: Scenario, release: str) -> list[str]:
     """Return the text of every expectation and condition that is checked when the script runs under a release."""
     found: list[tuple[str, Under, Under]] = [(one.text, step.under, one.under) for step in scenario.steps for one in step.expects]
     found += [(one.text, ALWAYS, one.under) for one in scenario.expects]
-    found += [(step.until.text, step.under, ALWAYS) for step in scenario.steps if step.until is not None]
+    found += [(one.text, step.under, ALWAYS) for step in scenario.steps for one in step.until]
     run = release_named(release)
     return [text for text, step, one in found if step.includes(run) and one.includes(run)]
 

@@ -22,7 +22,7 @@ def scenario_state(run: Run) -> ScenarioState:
     step = run.next_step
     coming = ""
     if step is not None:
-        words = ", ".join(_words(act) for act in step.acts) or (f"until {step.until.text}" if step.until is not None else "")
+        words = ", ".join(_words(act) for act in step.acts) or " and ".join(f"until {one.text}" for one in step.until)
         coming = f"{words} ({step.note})" if step.note and words else step.note or words
     return ScenarioState(run.scenario.name, run.scenario.about, expected, coming, run.notes[-1][1] if run.notes else "", run.finished)
 

@@ -165,8 +165,7 @@ expect:
     assert scenario.spec.brokers == (BrokerSpec(0), BrokerSpec(1, "a", False, (("num.replica.fetchers", 2),)))
     first, second, third = scenario.steps
     assert (first.at, first.acts) == (1_000_000, (acts.Kill(1),))
-    assert second.until is not None
-    assert (second.until.text, second.within, second.note) == ("leader(t-0) == 0", 5_000_000, "what it shows")
+    assert ([one.text for one in second.until], second.within, second.note) == (["leader(t-0) == 0"], 5_000_000, "what it shows")
     assert [one.text for one in second.expects] == ["isr(t-0) == [0]", "leo(t-0, 0) == 15", "hw(t-0, 0) == 4", "lost == 0"]
     assert str(second.expects[1].place) == "s.yaml:14:33"
     assert (third.wait, third.under) == (90_000_000, Under(before="0.11"))

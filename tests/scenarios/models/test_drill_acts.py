@@ -12,7 +12,7 @@ from scenarios.running.model_runner import run_model_scenario
 def failures(script: str) -> list[tuple[str, str]]:
     """Run a script, and return what failed: what was expected, and what it was instead."""
     results = run_model_scenario(read_model_script(parse(script, "x.yaml"), "x.yaml"))
-    return [(check.expected, f"{result.system}: {check.got}") for result in results for check in result.failures]
+    return [(check.expected, f"{result.under}: {check.got}") for result in results for check in result.failures]
 
 
 def test_a_replica_with_a_stopped_applier_acknowledges_what_it_does_not_apply() -> None:

@@ -58,9 +58,9 @@ def test_a_comparison_has_all_counts_of_all_systems(fault: object) -> None:
     scenario = load(f"compare-{FAULTS[number].name}")
     names = [variant.name for variant in VARIANTS]
     assert [system.name for system in scenario.systems] == names
-    counted = {one.comparison.name for one in scenario.expects}
+    counted = {one.condition.name for one in scenario.expects}
     assert {"acked", "lost", "dirty", "stale", "backward", "no-writes", "no-reads", "median", "longest", "divergence", "phantom"} <= counted
-    assert all(any(one.under == (name,) for one in scenario.expects) for name in names)
+    assert all(any(one.under.systems == (name,) for one in scenario.expects) for name in names)
     if scenario.fault is not None and scenario.fault.name in ("primary-dies", "replica-dies", "power-loss"):
         assert_holds(scenario, [names[number % 6], names[(number + 3) % 6]])
 
@@ -86,12 +86,12 @@ def test_the_worked_examples_and_the_arguments_are_there() -> None:
 @pytest.mark.parametrize("argument", ARGUMENTS)
 def test_an_argument_shows_where_it_holds_and_where_it_does_not(argument: str) -> None:
     scenario = load(f"argument-{argument}")
-    lost = [(one.comparison.sign, one.comparison.value) for one in scenario.expects if one.comparison.name == "lost"]
+    lost = [(one.condition.sign, one.condition.value) for one in scenario.expects if one.condition.name == "lost"]
     assert ("==", 0) in lost
     if argument != "majority-needs-2f-plus-1":
         assert any(sign in (">", ">=") for sign, _ in lost)
     else:
-        primaries = {str(one.comparison.text) for step in scenario.steps for one in step.expects if one.comparison.name == "primary"}
+        primaries = {str(one.condition.text) for step in scenario.steps for one in step.expects if one.condition.name == "primary"}
         assert primaries == {"primary == none", "primary != none"}
 
 

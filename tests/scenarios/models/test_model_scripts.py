@@ -118,7 +118,7 @@ rest: 1s
 expect: {lost: 0, phantom: 0, duplicates: 0, primary: n1}
 """
     results = run_model_scenario(read(script))
-    assert [result.system for result in results] == ["kafka", "mysql", "elasticsearch", "quorum"]
+    assert [result.under for result in results] == ["kafka", "mysql", "elasticsearch", "quorum"]
     assert all(result.held for result in results), [check for result in results for check in result.failures]
 
 

@@ -240,8 +240,8 @@ def test_a_deadline_is_no_sooner_than_it_is_said_in_pieces_too() -> None:
 def asked(run: Run, step: int) -> list[tuple[int, int]]:
     """Finish the run, and return (time, events so far) of each evaluation of a step's condition."""
     found: list[tuple[int, int]] = []
-    condition = run.steps[step].until
-    assert condition is not None
+    (until,) = run.steps[step].until
+    condition = until.condition
 
     @attrs.frozen(repr=False)
     class Asked(Condition):
@@ -256,7 +256,7 @@ def asked(run: Run, step: int) -> list[tuple[int, int]]:
             return condition.parts()
 
     steps = list(run.steps)
-    steps[step] = attrs.evolve(steps[step], until=Asked(condition.text))
+    steps[step] = attrs.evolve(steps[step], until=(attrs.evolve(until, condition=Asked(condition.text)),))
     run._until[id(steps[step])] = run._until[id(run.steps[step])]
     run._checks[id(steps[step])] = run._checks[id(run.steps[step])]
     run.steps = tuple(steps)
