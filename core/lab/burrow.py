@@ -13,8 +13,9 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from core.kafka.events import EventTuple
+from core.kafka.events import EventTuple, HighWatermarkAdvanced, OffsetCommitted
 from core.kafka.ids import TopicPartition
+from core.sim.events import seq_of, time_of
 from core.sim.units import SECOND
 
 INTERVALS: Final = 10
@@ -112,11 +113,12 @@ class LogEnds:
 
     def add(self, event: EventTuple) -> None:
         """Record a `high-watermark` event."""
-        tp = TopicPartition(event[5], event[6])
-        self._first.setdefault(tp, event[8])
-        self._seqs.setdefault(tp, []).append(event[0])
-        self._times.setdefault(tp, []).append(event[1])
-        self._offsets.setdefault(tp, []).append(event[9])
+        advanced = HighWatermarkAdvanced(event)
+        tp = TopicPartition(advanced.topic, advanced.partition)
+        self._first.setdefault(tp, advanced.old_offset)
+        self._seqs.setdefault(tp, []).append(seq_of(event))
+        self._times.setdefault(tp, []).append(time_of(event))
+        self._offsets.setdefault(tp, []).append(advanced.new_offset)
 
     def before(self, tp: TopicPartition, seq: int) -> int | None:
         """Return the high watermark of a partition just before an event; None if it is not known."""
@@ -148,8 +150,9 @@ def windows(group: str, committed: Iterable[EventTuple], ends: LogEnds) -> dict[
     """Return the last commits of a group by partition, from `offset-committed` events."""
     found: dict[TopicPartition, list[Commit]] = {}
     for event in committed:
-        if event[5] == group:
-            tp, offset = TopicPartition(event[6], event[7]), event[8]
-            end = ends.before(tp, event[0])
-            found.setdefault(tp, []).append(Commit(offset, event[1], None if end is None else max(end - offset, 0)))
+        commit = OffsetCommitted(event)
+        if commit.group == group:
+            tp, offset = TopicPartition(commit.topic, commit.partition), commit.committed_offset
+            end = ends.before(tp, seq_of(event))
+            found.setdefault(tp, []).append(Commit(offset, time_of(event), None if end is None else max(end - offset, 0)))
     return {tp: commits[-INTERVALS:] for tp, commits in found.items()}

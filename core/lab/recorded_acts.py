@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 import attrs
 
+from core.kafka.events import Acted, EventTuple
 from core.kafka.ids import TopicPartition
 from core.kafka.settings.setting import MAX_LONG
 from core.lab.act_fields import max_value, min_value
@@ -19,8 +20,18 @@ Reader = Callable[[object], object]
 """A function that converts a JSON value to the value of a field, or raises TypeError or ValueError if the conversion is impossible."""
 
 
-def recorded_act(word: str, arguments: str) -> Act:
+def act_of(event: EventTuple) -> Act:
     """Return the act that an `act` event records.
+
+    Raises:
+        ValueError: the event does not record a valid act. The error message says what is wrong.
+    """
+    acted = Acted(event)
+    return recorded_act(acted.act, acted.args)
+
+
+def recorded_act(word: str, arguments: str) -> Act:
+    """Return an act from its recorded form.
 
     Args:
         word: the `act` of the event, which is the script's word for the act.

@@ -8,16 +8,17 @@ from typing import Any, Final
 
 import attrs
 
-from core.kafka.events import EventTuple, explain
+from core.kafka.events import Acted, EventTuple, explain
 from core.lab.act_fields import DURATIONS
 from core.lab.acts import ACTS
+from core.sim.events import kind_of, values_of
 from core.sim.units import format_duration
 
 
 @lru_cache(maxsize=4_096)
 def sentence(event: EventTuple) -> str:
     """Return the sentence that describes an event. The last few thousand sentences are cached, so that redrawing a screen is fast."""
-    return act_sentence(event[4], event[5]) if event[3] == "act" else explain(event)
+    return act_sentence(*values_of(event)) if kind_of(event) == Acted.kind else explain(event)
 
 
 _BEFORE_TOPIC: Final = {

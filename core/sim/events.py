@@ -35,8 +35,8 @@ time_of: Final[Callable[[EventTuple], int]] = itemgetter(1)
 kind_of: Final[Callable[[EventTuple], str]] = itemgetter(3)
 """Return the kind of an event."""
 
-columns_of: Final[Callable[[EventTuple], tuple[Any, ...]]] = itemgetter(slice(4, None))
-"""Return the columns of an event, in the order of its kind."""
+values_of: Final[Callable[[EventTuple], tuple[Any, ...]]] = itemgetter(slice(4, None))
+"""Return the values of the columns of an event, in the order in which its kind declares them."""
 
 content_of: Final[Callable[[EventTuple], tuple[Any, ...]]] = itemgetter(1, slice(3, None))
 """Return what an event says apart from its number and its causes: the virtual time, and the kind with the columns."""
@@ -110,8 +110,14 @@ class Event(EventTuple):
         for position, name in enumerate(cls.__annotations__, 4 + len(inherited)):
             setattr(cls, name, _value_at(position))
 
+    @classmethod
+    def reader(cls, *names: str) -> Callable[[EventTuple], Any]:
+        """Return a function that reads a column of a recorded event of this kind, or several columns as a tuple. Such a function is for code
+        that reads one or two columns of very many events."""
+        return itemgetter(*(4 + list(cls.columns).index(name) for name in names))
+
     def __repr__(self) -> str:
-        values = zip(self.columns, columns_of(self), strict=True)
+        values = zip(self.columns, values_of(self), strict=True)
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in values)})"
 
     def sentence(self) -> str:

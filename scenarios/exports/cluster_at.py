@@ -6,8 +6,9 @@ from core.kafka.errors import KafkaError
 from core.kafka.events import Acted
 from core.kafka.release import Release
 from core.lab.cluster import Cluster
-from core.lab.recorded_acts import recorded_act
+from core.lab.recorded_acts import act_of
 from core.sim.errors import ActRefused
+from core.sim.events import kind_of, time_of
 from scenarios.errors import InputError
 from scenarios.logs.log_reader import LogReader
 
@@ -43,9 +44,9 @@ def cluster_at(source: str, at: int | None, *, log: bool, release: Release | Non
     try:
         cluster = Cluster(reader.spec, reader.release, reader.header.seed)
         for event in events:
-            if event[3] == Acted.kind and (at is None or event[1] <= at):
-                cluster.run_until(event[1])
-                cluster.do(recorded_act(*event[4:6]))
+            if kind_of(event) == Acted.kind and (at is None or time_of(event) <= at):
+                cluster.run_until(time_of(event))
+                cluster.do(act_of(event))
         cluster.run_until(max(cluster.now, end if at is None else at))
     except (ValueError, KafkaError, ActRefused) as wrong:
         raise InputError(f"{source}: the log's acts cannot be replayed: {wrong}") from None

@@ -9,6 +9,7 @@ from typing import Any
 from core.kafka.release import Release
 from core.lab.metrics import CONTROLLER, gauges
 from core.lab.metrics.observer import MetricsObserver, Sample
+from core.sim.events import time_of
 from scenarios.language.script import Scenario
 from scenarios.logs.log_reader import LogReader
 from scenarios.running.runner import Run
@@ -25,9 +26,9 @@ def of_log(reader: LogReader, until_us: int | None) -> list[Sample]:
     observer = MetricsObserver(reader.spec, reader.release)
     now = 0
     for event in reader:
-        if until_us is None or event[1] <= until_us:
+        if until_us is None or time_of(event) <= until_us:
             observer.on_event(event)
-            now = event[1]
+            now = time_of(event)
     return observer.samples(now if until_us is None else until_us)
 
 

@@ -8,8 +8,9 @@ from core.kafka.errors import KafkaError
 from core.kafka.events import Acted, agree
 from core.kafka.release import Release
 from core.lab.cluster import Cluster
-from core.lab.recorded_acts import recorded_act
+from core.lab.recorded_acts import act_of
 from core.sim.errors import ActRefused
+from core.sim.events import kind_of, time_of
 from scenarios.errors import LogError
 from scenarios.io.standard_streams import print_messages
 from scenarios.logs.log_reader import LogReader
@@ -86,11 +87,11 @@ def _observe_log(source: str, at: int | None, observer: SessionObserver) -> Clus
         for event in built:
             sink(event)
         for number, event in enumerate(events):
-            if event[3] == Acted.kind and (at is None or event[1] <= at):
-                cluster.run_until(event[1])
+            if kind_of(event) == Acted.kind and (at is None or time_of(event) <= at):
+                cluster.run_until(time_of(event))
                 if count != number:
                     raise _Differs(min(count, number) + 2)
-                cluster.do(recorded_act(*event[4:6]))
+                cluster.do(act_of(event))
         end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
         cluster.run_until(max(cluster.now, end if at is None else at))
     except _Differs as differs:

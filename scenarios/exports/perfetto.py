@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from core.kafka.events import KINDS, explain
 from core.kafka.events.base import name_of
-from core.sim.events import causes_of, first_cause
+from core.sim.events import causes_of, first_cause, kind_of, seq_of, time_of
 from scenarios.io.escaping import escape_json
 from scenarios.io.output_files import Writes
 from scenarios.logs.log_reader import LogReader
@@ -86,7 +86,7 @@ def write_trace(reader: LogReader, out: Writes) -> int:
 
     out.write('{"displayTimeUnit":"ms","traceEvents":[\n')
     for event in events:
-        for entry in _entries(event, tracks, effects.get(event[0], ())):
+        for entry in _entries(event, tracks, effects.get(seq_of(event), ())):
             out.write(encode(entry) + ",\n")
     scenario = reader.header.scenario
     name = f"isrlab {scenario or 'session'} ({reader.header.release}, seed {reader.header.seed})"
@@ -101,12 +101,12 @@ def write_trace(reader: LogReader, out: Writes) -> int:
 def _arrows(event: tuple[Any, ...]) -> Iterator[tuple[int | str, int]]:
     """Yield the ids of the arrows that end at an event, each with the number of the cause from which it starts."""
     for number, cause in enumerate(causes_of(event)):
-        yield (f"{event[0]}.{number}" if number else event[0]), cause
+        yield (f"{seq_of(event)}.{number}" if number else seq_of(event)), cause
 
 
 def _entries(event: tuple[Any, ...], tracks: _Tracks, effects: Sequence[int | str]) -> Iterator[dict[str, Any]]:
     """Yield the trace entries of an event: a slice, the ends of the arrows from its causes, and the starts of the arrows to its effects."""
-    seq, time, cause, kind = event[0], event[1], first_cause(event), event[3]
+    seq, time, cause, kind = seq_of(event), time_of(event), first_cause(event), kind_of(event)
     columns = dict(zip(KINDS[kind].columns, event[4:], strict=True))
     where = {"pid": PROCESS, "tid": tracks.of(kind, columns), "ts": time}
     name = f"{kind} {name_of(columns['topic'], columns['partition'])}" if "partition" in columns else kind

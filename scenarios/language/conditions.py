@@ -22,6 +22,7 @@ import attrs
 
 from core.kafka.events import KINDS, column_types
 from core.kafka.ids import TopicPartition
+from core.sim.events import kind_of, seq_of
 from scenarios.errors import did_you_mean
 from scenarios.language.tokens import ConditionError, Token
 from scenarios.readings.all_readings import READINGS
@@ -253,7 +254,7 @@ class Order(Condition):
         reached: list[tuple[Any, ...]] = []
         after = 0
         for pattern in self.patterns:
-            following = next((event for event in moment.events(pattern.kind) if event[0] > after and pattern.matches(event)), None)
+            following = next((event for event in moment.events(pattern.kind) if seq_of(event) > after and pattern.matches(event)), None)
             if following is None:
                 break
             reached.append(following)
@@ -273,11 +274,11 @@ class Order(Condition):
 
 
 def _shown(event: tuple[Any, ...]) -> str:
-    names = list(column_types(KINDS[event[3]]))
+    names = list(column_types(KINDS[kind_of(event)]))
     columns = ", ".join(
         f"{name}={list(value) if isinstance(value, tuple) else value}" for name, value in zip(names, event[4:], strict=True)
     )
-    return f"event {event[0]} {event[3]} {{{columns}}}"
+    return f"event {seq_of(event)} {kind_of(event)} {{{columns}}}"
 
 
 def kinds_of(condition: Condition) -> set[str]:

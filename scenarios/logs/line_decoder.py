@@ -17,6 +17,7 @@ from msgspec.structs import astuple
 from core.kafka.events import KINDS, Event, PartitionsCreated, TopicCreated, TopicDeleted, TopicRefused
 from core.kafka.ids import NO_LEADER
 from core.lab.spec import MAX_PARTITIONS, ClusterSpec
+from core.sim.events import kind_of
 from scenarios.errors import did_you_mean
 
 _MOST: Final = 2**63 - 1
@@ -219,7 +220,7 @@ class LineDecoder:
     def _create(self, event: tuple[Any, ...]) -> None:
         topic, there = event[4], self._partitions.get(event[4])
         self._partitions[topic] = max(event[6], there or 0)
-        if event[3] == TopicCreated.kind:
+        if kind_of(event) == TopicCreated.kind:
             if event[4] in self._deleted:
                 del self._deleted[event[4]]
             elif there is not None:
@@ -230,7 +231,7 @@ class LineDecoder:
 
 def _out_of_bounds(event: tuple[Any, ...]) -> str:
     """Return the error message for an event that has a number outside its bounds; empty if all numbers are within them."""
-    columns = KINDS[event[3]].columns
+    columns = KINDS[kind_of(event)].columns
     for (name, written), value in zip(columns.items(), event[len(STAMP) :], strict=True):
         least, most = _BOUNDS.get(name, _COUNT)
         if written == "int" and not least <= value <= most:

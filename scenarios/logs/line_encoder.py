@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from core.kafka.events import KINDS
+from core.sim.events import kind_of
 from scenarios.logs.line_decoder import MORE_CAUSES, STAMP, columns_of
 
 _struct_types: Final[dict[str, Callable[..., msgspec.Struct]]] = {}
@@ -23,7 +24,7 @@ def _struct_type(kind: str) -> Callable[..., msgspec.Struct]:
 
 def _with_more_causes(event: tuple[Any, ...]) -> msgspec.Struct:
     """Return the struct for an event that has several causes."""
-    kind, (cause, *more) = event[3], event[2]
+    kind, (cause, *more) = kind_of(event), event[2]
     made = _struct_types.get(f"{kind}+")
     if made is None:
         made = _struct_types[f"{kind}+"] = msgspec.defstruct(
@@ -39,7 +40,9 @@ def encode_events(events: Iterable[tuple[Any, ...]]) -> bytes:
     """Encode events as lines of the log, each with its line break."""
     return _encoder.encode_lines(
         [
-            (_struct_types.get(event[3]) or _struct_type(event[3]))(*event) if type(event[2]) is int else _with_more_causes(event)
+            (_struct_types.get(kind_of(event)) or _struct_type(kind_of(event)))(*event)
+            if type(event[2]) is int
+            else _with_more_causes(event)
             for event in events
         ]
     )

@@ -14,8 +14,8 @@ import attrs
 import msgspec
 
 from core.kafka.events import Acted
-from core.lab.recorded_acts import recorded_act
-from core.sim.events import causes_of
+from core.lab.recorded_acts import act_of
+from core.sim.events import causes_of, kind_of, seq_of, time_of
 from scenarios.errors import InputError
 from scenarios.logs.line_decoder import LineDecoder, UnknownKind, WrongEvent
 from scenarios.logs.log_file import MAX_LINE, open_log_file
@@ -115,10 +115,10 @@ def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tup
                 else:
                     yield number, "the last line is incomplete: the process was killed while it was writing; readers skip it"
                 continue
-            seq, time, causes = event[0], event[1], causes_of(event)
-            if event[3] == Acted.kind:
+            seq, time, causes = seq_of(event), time_of(event), causes_of(event)
+            if kind_of(event) == Acted.kind:
                 try:
-                    recorded_act(*event[4:6])
+                    act_of(event)
                 except ValueError as wrong:
                     yield number, one_line(wrong)
             if seq <= last_seq:

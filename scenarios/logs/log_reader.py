@@ -14,6 +14,7 @@ import msgspec
 
 from core.kafka.release import Release
 from core.lab.spec import ClusterSpec
+from core.sim.events import seq_of, time_of
 from scenarios.errors import InputError, LogError
 from scenarios.io.standard_streams import print_messages
 from scenarios.logs.line_decoder import LineDecoder, UnknownKind, WrongEvent, about_unknown
@@ -101,11 +102,13 @@ class LogReader:
                         self.torn = number
                         return
                     raise LogError(self.source, number, f"not an event: {one_line(wrong)}") from None
-                if event[0] != last_seq + 1:
-                    raise LogError(self.source, number, f"event {event[0]} follows event {last_seq}; lines are missing or out of order")
-                if event[1] < last_time:
-                    raise LogError(self.source, number, f"event {event[0]} is earlier than the previous event; lines are out of order")
-                last_seq, last_time = event[0], event[1]
+                if seq_of(event) != last_seq + 1:
+                    raise LogError(
+                        self.source, number, f"event {seq_of(event)} follows event {last_seq}; lines are missing or out of order"
+                    )
+                if time_of(event) < last_time:
+                    raise LogError(self.source, number, f"event {seq_of(event)} is earlier than the previous event; lines are out of order")
+                last_seq, last_time = seq_of(event), time_of(event)
                 if known:
                     yield event
 

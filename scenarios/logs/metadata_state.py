@@ -12,7 +12,8 @@ from core.kafka.events import decode
 from core.kafka.release import Release
 from core.kafka.settings.registry import TOPIC_SETTINGS
 from core.lab.acts import CreateTopic
-from core.lab.recorded_acts import recorded_act
+from core.lab.recorded_acts import act_of
+from core.sim.events import kind_of, seq_of, time_of
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.errors import LogError
 from scenarios.logs.log_reader import LogReader
@@ -56,15 +57,15 @@ def read_metadata_state(reader: LogReader, until_us: int | None = None) -> Metad
     topics: dict[str, _Topic] = {}
     live = {broker.id for broker in reader.spec.brokers if broker.up}
     for event in reader:
-        if until_us is not None and event[1] > until_us:
+        if until_us is not None and time_of(event) > until_us:
             continue
-        kind = event[3]
+        kind = kind_of(event)
         if kind == "partition-changed":
             change = decode(event)
             topic = topics.get(change.topic)  # type: ignore[attr-defined]
             if topic is None:
                 wrong = f"unknown topic '{change.topic[:40]}'; no earlier line creates it"  # type: ignore[attr-defined]
-                raise LogError(reader.source, event[0] + 1, wrong)
+                raise LogError(reader.source, seq_of(event) + 1, wrong)
             row = DescribedPartition(
                 **{
                     name: getattr(change, name) for name in ("topic", "partition", "leader", "replicas", "isr", "elr", "adding", "removing")
@@ -81,9 +82,9 @@ def read_metadata_state(reader: LogReader, until_us: int | None = None) -> Metad
                 topics[event[4]].deleted = True
         elif kind == "act" and event[4] == "create-topic":
             try:
-                created = recorded_act(*event[4:6])
+                created = act_of(event)
             except ValueError as wrong:
-                raise LogError(reader.source, event[0] + 1, str(wrong)) from None
+                raise LogError(reader.source, seq_of(event) + 1, str(wrong)) from None
             assert isinstance(created, CreateTopic)
             configs[created.topic] = dict(created.config)
         elif kind == "setting-changed" and event[4] in TOPIC_SETTINGS and event[5] in topics:

@@ -15,8 +15,9 @@ import attrs
 from core.kafka.events import Acted
 from core.kafka.release import Release
 from core.lab.acts import Act
-from core.lab.recorded_acts import recorded_act
+from core.lab.recorded_acts import act_of
 from core.lab.spec import ClusterSpec, Pace
+from core.sim.events import kind_of, seq_of, time_of
 from core.sim.units import format_clock
 from scenarios.errors import LogError
 from scenarios.language.acts import act_as_data
@@ -63,11 +64,11 @@ def read_session(path: str | Path) -> RecordedSession:
     events = tuple(reader)
     acts = []
     for event in events:
-        if event[3] == Acted.kind:
+        if kind_of(event) == Acted.kind:
             try:
-                acts.append((event[1], recorded_act(event[4], event[5])))
+                acts.append((time_of(event), act_of(event)))
             except ValueError as wrong:
-                raise LogError(reader.source, event[0] + 1, str(wrong)) from None
+                raise LogError(reader.source, seq_of(event) + 1, str(wrong)) from None
     end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
     header = reader.header
     return RecordedSession(

@@ -16,8 +16,9 @@ import msgspec
 from core.kafka.errors import KafkaError
 from core.kafka.events import Acted, explain
 from core.lab.cluster import Cluster
-from core.lab.recorded_acts import recorded_act
+from core.lab.recorded_acts import act_of
 from core.sim.errors import ActRefused
+from core.sim.events import kind_of, seq_of, time_of
 from core.sim.units import format_duration
 from scenarios.errors import LogError
 from scenarios.logs.line_encoder import encode_event
@@ -78,7 +79,7 @@ class _Holding:
 
 def in_words(event: tuple[Any, ...]) -> str:
     """Return an event as text for the output of a replay."""
-    return f"event {event[0]} at {format_duration(event[1])}, {event[3]}: {explain(event)}"
+    return f"event {seq_of(event)} at {format_duration(time_of(event))}, {kind_of(event)}: {explain(event)}"
 
 
 def replay(path: str | Path) -> Replayed:
@@ -93,7 +94,7 @@ def replay(path: str | Path) -> Replayed:
     with open_log_file(path) as file:
         lines = file.read().split(b"\n")
     source = str(path)
-    acts = sum(event[3] == Acted.kind for event in events)
+    acts = sum(kind_of(event) == Acted.kind for event in events)
     end = reader.end
     time = end.t if end is not None else events[-1][1] if events else 0
     header = reader.header
@@ -119,13 +120,13 @@ def _play(reader: LogReader, events: list[tuple[Any, ...]], lines: list[bytes], 
     holding = _Holding(lines, events)
     cluster = Cluster(reader.spec, reader.release, reader.header.seed, holding)
     for at, event in enumerate(events):
-        if event[3] != Acted.kind:
+        if kind_of(event) != Acted.kind:
             continue
-        cluster.run_until(event[1])
+        cluster.run_until(time_of(event))
         if holding.count != at:
             _missing(holding, at, events)
         try:
-            cluster.do(recorded_act(*event[4:6]))
+            cluster.do(act_of(event))
         except ActRefused as refused:
             raise _Differs(at + 2, in_words(event), f"{event[4]} is refused: {refused}") from None
         except ValueError as wrong:

@@ -15,6 +15,7 @@ from core.kafka.events import KINDS, EventTuple, explain
 from core.kafka.ids import NO_LEADER
 from core.kafka.release import Release
 from core.lab.cluster import Cluster
+from core.sim.events import kind_of, time_of
 from core.sim.units import format_duration
 from scenarios.language.script import Scenario
 from scenarios.running.runner import Result, Run, Sink
@@ -77,7 +78,7 @@ class Same:
         at, self._count = self._count, self._count + 1
         if self.found is None:
             other = self._reference[at] if at < len(self._reference) else None
-            if other is None or event[1] != other[1] or event[3:] != other[3:]:
+            if other is None or time_of(event) != other[1] or event[3:] != other[3:]:
                 self.found = (at, other, event)
         if self._further is not None:
             self._further(event)
@@ -91,11 +92,11 @@ class Same:
             at, first, second = self._count, reference[self._count], None
         else:
             return None
-        after = next((event for event in reversed(reference[:at]) if event[3] == "act"), None)
+        after = next((event for event in reversed(reference[:at]) if kind_of(event) == "act"), None)
         present = [event for event in (first, second) if event is not None]
         return Difference(
             number=at + 1,
-            time=min(event[1] for event in present),
+            time=min(time_of(event) for event in present),
             partition=next(filter(None, map(partition_of, present)), ""),
             after="" if after is None else explain(after),
             first=first,
@@ -105,7 +106,7 @@ class Same:
 
 def partition_of(event: EventTuple) -> str:
     """Return the partition of an event; '' if it has none."""
-    columns = list(KINDS[event[3]].columns)
+    columns = list(KINDS[kind_of(event)].columns)
     if "topic" in columns and "partition" in columns:
         return f"{event[4 + columns.index('topic')]}-{event[4 + columns.index('partition')]}"
     return ""
@@ -206,13 +207,13 @@ def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
     if event is None:
         return "no further events"
     other = difference.second if event is difference.first else difference.first
-    if event[1] > difference.time:
-        return f"no event until {format_duration(event[1])}; the next event is: {explain(event)}"
-    if event[3] == "act" and other is not None and other[3] != "act":
+    if time_of(event) > difference.time:
+        return f"no event until {format_duration(time_of(event))}; the next event is: {explain(event)}"
+    if kind_of(event) == "act" and other is not None and other[3] != "act":
         return f"no such act; the next event is: {explain(event)}"
     said = explain(event)
-    if other is not None and other[3] == event[3] and explain(other) == said:
-        columns = zip(KINDS[event[3]].columns, event[4:], other[4:], strict=True)
+    if other is not None and other[3] == kind_of(event) and explain(other) == said:
+        columns = zip(KINDS[kind_of(event)].columns, event[4:], other[4:], strict=True)
         said += "; " + ", ".join(f"{name} {mine!r}" for name, mine, theirs in columns if mine != theirs)
     return said
 
@@ -250,7 +251,7 @@ def _difference_as_data(difference: Difference) -> dict[str, Any]:
         "partition": difference.partition or None,
         "after": difference.after or None,
         "events": [
-            None if event is None else {"time_us": event[1], "kind": event[3], "sentence": explain(event)}
+            None if event is None else {"time_us": time_of(event), "kind": kind_of(event), "sentence": explain(event)}
             for event in (difference.first, difference.second)
         ],
     }

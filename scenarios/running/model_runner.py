@@ -18,6 +18,7 @@ from core.models.exposure import Exposure
 from core.models.report import Report
 from core.models.system import ReplicationSystem
 from core.sim.errors import ActRefused
+from core.sim.events import kind_of, seq_of
 from core.sim.journal import Sink, null_sink
 from core.sim.simulation import Simulation
 from core.sim.units import format_duration
@@ -53,8 +54,8 @@ class Recorder:
         self.sink = sink
 
     def __call__(self, event: tuple[Any, ...]) -> None:
-        self.seq = event[0]
-        kept = self.kept.get(event[3])
+        self.seq = seq_of(event)
+        kept = self.kept.get(kind_of(event))
         if kept is not None:
             kept.append(event)
         self.sink(event)

@@ -25,6 +25,7 @@ from core.lab.views.cluster_view import ClusterView
 from core.lab.views.log_contents import LogContents
 from core.lab.views.partition_view import PartitionView
 from core.sim.errors import ActRefused
+from core.sim.events import kind_of
 from core.sim.state.snapshot import Snapshot
 from core.sim.units import format_duration
 from scenarios.errors import Place, ScriptError
@@ -305,7 +306,7 @@ class Run:
             audit = self._audit
             if audit is not None and self.cluster.account.record_observer is audit:
                 audit(event)
-            kept = recorded.get(event[3])
+            kept = recorded.get(kind_of(event))
             if kept is not None:
                 kept.append(event)
             if sink is not None:

@@ -11,6 +11,7 @@ from typing import Final
 from core.kafka.events import DETAIL, NORMAL, EventTuple
 from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.metrics.observer import MetricsObserver
+from core.sim.events import seq_of, time_of
 from core.sim.units import SECOND
 from tui.analysis.metrics_history import METRICS, Metric, Series, Values
 
@@ -62,8 +63,8 @@ class EventMetrics:
         self._next = ring.total
         for _ in range(len(waiting) if most is None else min(most, len(waiting))):
             event = waiting.popleft()
-            if event[1] >= self.since:
-                self._sample(observer, event[1])
+            if time_of(event) >= self.since:
+                self._sample(observer, time_of(event))
             observer.on_event(event)
         if not waiting:
             self._sample(observer, now)
@@ -81,7 +82,7 @@ class EventMetrics:
         older = event_buffer.ring(NORMAL)
         self._waiting.clear()
         self._recent.clear()
-        self._waiting.extend(takewhile(lambda event: event[0] < until, older.since(older.first)))
+        self._waiting.extend(takewhile(lambda event: seq_of(event) < until, older.since(older.first)))
         self._waiting.extend(ring.since(ring.first))
         self._whole = len(self._waiting)
         return observer

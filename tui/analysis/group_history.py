@@ -12,6 +12,7 @@ from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.lab.burrow import LogEnds
 from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.reports.group_report import OwnedPartition
+from core.sim.events import kind_of, time_of
 
 STEP: Final = 100_000
 """The minimum time between two samples of a group's lag, in µs."""
@@ -108,7 +109,7 @@ class GroupHistory:
         return None if since is None else (now - since, self._ends.passed_before(each.tp, each.committed))
 
     def _read(self, event: EventTuple) -> None:
-        time, kind = event[1], event[3]
+        time, kind = time_of(event), kind_of(event)
         if kind in ("high-watermark", "became-leader"):
             tp = TopicPartition(event[5], event[6])
             self._watermarks[tp] = event[9]

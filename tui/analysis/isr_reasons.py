@@ -7,7 +7,7 @@ from typing import Final
 from core.kafka.events import KINDS, NORMAL, EventTuple
 from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.views.partition_view import PartitionView
-from core.sim.events import first_cause
+from core.sim.events import first_cause, kind_of, time_of
 from core.sim.units import format_clock, format_duration
 
 _CHANGED: Final = "partition-changed"
@@ -22,7 +22,7 @@ _AT: Final = {
 
 def _column(event: EventTuple, name: str) -> object:
     """Return the value of a named column in an event."""
-    return event[_AT[event[3]][name]]
+    return event[_AT[kind_of(event)][name]]
 
 
 class IsrReasons:
@@ -58,18 +58,18 @@ def _reason(p: PartitionView, broker: int, event_buffer: EventBuffer) -> str:
     left: EventTuple | None = None
     for index in range(ring.total - 1, ring.first - 1, -1):
         event = ring.at(index)
-        if event[3] == _CHANGED and event[4] == topic and event[5] == number:
+        if kind_of(event) == _CHANGED and event[4] == topic and event[5] == number:
             if broker in event[_AT[_CHANGED]["isr"]]:
                 break
             left = event
         elif (
             left is not None
-            and event[3] in _PROPOSED
+            and kind_of(event) in _PROPOSED
             and event[5] == topic
             and event[6] == number
-            and broker in event[_AT[event[3]]["out"]]
+            and broker in event[_AT[kind_of(event)]["out"]]
         ):
-            return f"left {format_clock(left[1])}: {_proposal(event)}"
+            return f"left {format_clock(time_of(left))}: {_proposal(event)}"
     else:
         if left is None or ring.first:
             return "left before the oldest event in memory" if ring.first else "was outside the ISR from the start"
@@ -77,12 +77,12 @@ def _reason(p: PartitionView, broker: int, event_buffer: EventBuffer) -> str:
             return "is being added, and joins the ISR when it has caught up"
     if left is None:
         return ""
-    return f"left {format_clock(left[1])}: {_by_the_controller(left, broker, event_buffer)}"
+    return f"left {format_clock(time_of(left))}: {_by_the_controller(left, broker, event_buffer)}"
 
 
 def _proposal(event: EventTuple) -> str:
     """Return the reason for an ISR shrink that the leader proposed."""
-    if event[3] == "isr-shrink-by-count":
+    if kind_of(event) == "isr-shrink-by-count":
         missing, limit = _column(event, "missing"), _column(event, "limit_records")
         return f"{missing:,} records behind (replica.lag.max.messages {limit:,})"
     lag, limit = int(str(_column(event, "lag_us"))), int(str(_column(event, "limit_us")))
@@ -96,14 +96,14 @@ def _by_the_controller(left: EventTuple, broker: int, event_buffer: EventBuffer)
         event = event_buffer.find(cause) if cause else None
         if event is None:
             break
-        if event[3] in ("broker-fenced", "session-expired") and event[4] == broker:
+        if kind_of(event) in ("broker-fenced", "session-expired") and event[4] == broker:
             silent, limit = int(str(_column(event, "silent_us"))), int(str(_column(event, "limit_us")))
-            setting = "broker.session.timeout.ms" if event[3] == "broker-fenced" else "zookeeper.session.timeout.ms"
+            setting = "broker.session.timeout.ms" if kind_of(event) == "broker-fenced" else "zookeeper.session.timeout.ms"
             if 0 < limit <= silent:
                 return f"no heartbeat for {_rounded(silent)} ({setting} {format_duration(limit)})"
-            if event[3] == "session-expired":
+            if kind_of(event) == "session-expired":
                 return "its ZooKeeper session ended"
-        if (event[3] == "shutdown-begun" and event[4] == broker) or (event[3] == "act" and event[4] == "shutdown"):
+        if (kind_of(event) == "shutdown-begun" and event[4] == broker) or (kind_of(event) == "act" and event[4] == "shutdown"):
             return "controlled shutdown"
         cause = first_cause(event)
     return str(_column(left, "reason"))

@@ -16,7 +16,7 @@ from core.kafka.events import DETAIL, KINDS, EventTuple, decode
 from core.kafka.ids import CONTROLLER, TopicPartition, broker_address
 from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.sentences import act_sentence
-from core.sim.events import first_cause
+from core.sim.events import first_cause, kind_of
 from core.sim.units import format_duration
 
 CLIENTS: Final = "clients"
@@ -68,7 +68,7 @@ def concerns(event: EventTuple, tp: TopicPartition, brokers: frozenset[int]) -> 
 
     A lane contains the events of the partition, state changes of its brokers, link events, and acts.
     """
-    kind: str = event[3]
+    kind: str = kind_of(event)
     at = _AT.get(kind)
     if at is not None:
         return bool(event[at[1]] == tp.partition and event[at[0]] == tp.topic)
@@ -81,7 +81,7 @@ def concerns(event: EventTuple, tp: TopicPartition, brokers: frozenset[int]) -> 
 
 def node_of(event: EventTuple) -> str:
     """Return the name of the diagram's column in which an event appears, or an empty string if the event appears in none."""
-    kind = event[3]
+    kind = kind_of(event)
     if kind in _BY_CONTROLLER:
         return CONTROLLER
     if kind in _BY_CLIENT:
@@ -110,12 +110,12 @@ def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading
     """
     node = node_of(event)
     source = ""
-    if event[3] in ("append", "append-refused", "duplicate-dropped"):
+    if kind_of(event) in ("append", "append-refused", "duplicate-dropped"):
         source = CLIENTS
-    elif event[3] in _FROM:
-        broker = getattr(decode(event), _FROM[event[3]])
+    elif kind_of(event) in _FROM:
+        broker = getattr(decode(event), _FROM[kind_of(event)])
         source = "" if broker < 0 else broker_address(broker)
-    elif event[3] == "follower-high-watermark":
+    elif kind_of(event) == "follower-high-watermark":
         source = leading
     elif first_cause(event):
         cause = find(first_cause(event))
@@ -133,7 +133,7 @@ def _ids(ids: tuple[int, ...]) -> str:
 
 def short_label(event: EventTuple) -> str:
     """Return a label of a few words for an event."""
-    kind: str = event[3]
+    kind: str = kind_of(event)
     made = _SHORT.get(kind)
     if made is not None:
         return str(made(decode(event)))
@@ -213,7 +213,7 @@ class Lane:
         for index in range(max(self._next, ring.first), ring.total):
             event = ring.at(index)
             if concerns(event, self.tp, self.brokers):
-                if event[3] in ("append", "high-watermark", "became-leader"):
+                if kind_of(event) in ("append", "high-watermark", "became-leader"):
                     self._leading = node_of(event)
                 self.steps.append(step_of(event, find, self._leading))
         self._next = ring.total

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
 
+from core.sim.events import seq_of
 from core.sim.units import format_duration
 from scenarios.io.escaping import escape_line
 from scenarios.io.standard_streams import styled
@@ -56,7 +57,7 @@ class RunWatch:
             self._last = event
             if inner is not None:
                 inner(event)
-            if event[0] >= most:
+            if seq_of(event) >= most:
                 raise LimitReached(self._report(f"{most:,} events (--max-events)"))
 
         return take

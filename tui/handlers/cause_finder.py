@@ -7,6 +7,7 @@ from typing import Final
 from core.kafka.events import DETAIL, EventTuple
 from core.lab.history.last_change import LastChangeWatchpoint, TrackedValue, tracked_values_of
 from core.lab.sentences import sentence
+from core.sim.events import seq_of
 from tui.actions.context import Option, Question
 from tui.handlers.screen_interface import ScreenInterface
 from tui.handlers.time_travel import TimeTravel
@@ -52,7 +53,7 @@ class CauseFinder:
             at = options.index(option)
             event = events[at]
             if event is not None:
-                self.screen.show_event(event[0])
+                self.screen.show_event(seq_of(event))
             else:
                 self._look_back_for(cells[at])
 
@@ -72,4 +73,4 @@ class CauseFinder:
 
 
 def _in_words(event: EventTuple) -> str:
-    return f"#{event[0]} {sentence(event)}"
+    return f"#{seq_of(event)} {sentence(event)}"

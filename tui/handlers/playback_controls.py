@@ -8,6 +8,7 @@ from typing import Final
 from core.kafka.events import DETAIL, EventTuple
 from core.lab.history.event_buffer import LEVEL
 from core.lab.sentences import sentence
+from core.sim.events import kind_of, seq_of
 from tui.handlers.screen_interface import ScreenInterface
 from tui.panels.header import speed_word
 from tui.session.playback import AS_FAST_AS_IT_CAN
@@ -19,11 +20,11 @@ MAX_EVENTS_OF_STEP: Final = 2_000
 
 def step_summary(events: Sequence[EventTuple]) -> str:
     """Return a summary of a step: its act, if it has one, and the first of its most notable events."""
-    act = next((event for event in events if event[3] == "act"), None)
+    act = next((event for event in events if kind_of(event) == "act"), None)
     rest = [event for event in events if event is not act]
     told = [act] if act is not None else []
     if rest:
-        told.append(max(rest, key=lambda event: LEVEL[event[3]]))
+        told.append(max(rest, key=lambda event: LEVEL[kind_of(event)]))
     more = len(events) - len(told)
     return f"#{events[-1][0]} " + ": ".join(map(sentence, told)) + (f" (and {more} more)" if more else "")
 
@@ -71,7 +72,7 @@ class PlaybackControls:
         ring = self.session.event_buffer.ring(DETAIL)
         replay_run = self.session.history.replay_run
         before = max(self._stepped_from, replay_run.seq_before_step_of(replay_run.event_tap.seq))
-        done = [event for event in ring.since(max(ring.first, ring.total - MAX_EVENTS_OF_STEP)) if event[0] > before]
+        done = [event for event in ring.since(max(ring.first, ring.total - MAX_EVENTS_OF_STEP)) if seq_of(event) > before]
         self._stepped_from = -1
         if done:
             self.screen.prompts.say(step_summary(done))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from core.lab.sentences import sentence
+from core.sim.events import kind_of, seq_of, time_of
 from core.sim.units import format_clock
 from scenarios.errors import InputError
 from scenarios.io.escaping import escape_line
@@ -100,7 +101,7 @@ class Saving:
         text, what = "", ""
         if context.focus == "events" and context.event is not None:
             event = context.event
-            text, what = f"{format_clock(event[1])} #{event[0]} {event[3]}: {sentence(event)}", f"event {event[0]}"
+            text, what = f"{format_clock(time_of(event))} #{seq_of(event)} {kind_of(event)}: {sentence(event)}", f"event {seq_of(event)}"
         elif context.partition is not None:
             tp = context.partition.tp
             text, what = self._describe_row(tp.topic, tp.partition), f"the kafka-topics row of {tp}"

@@ -21,6 +21,7 @@ from core.lab.history.playable import PlayableFactory
 from core.lab.sentences import sentence
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
+from core.sim.events import seq_of, time_of
 from core.sim.units import format_clock
 from tui.actions.context import Option, Question
 from tui.analysis.partition_list import in_order
@@ -127,7 +128,7 @@ def paint_compare(
         words = " All events so far are the same, although the states differ." if different else " All events so far are the same."
         below.append(Row().add(words, paint.good).strip(width))
     for name, event in () if parted is None else ((names[0], parted.here), (names[1], parted.there)):
-        words = "no further event yet" if event is None else f"{format_clock(event[1])} #{event[0]} {sentence(event)}"
+        words = "no further event yet" if event is None else f"{format_clock(time_of(event))} #{seq_of(event)} {sentence(event)}"
         for number, line in enumerate(wrap(words, max(10, width - 18))):
             row = Row().add(f" {clip(name, 14):<15} " if number == 0 else " " * 17, paint.strong)
             below.append(row.join(colored(line, paint, paint.muted if event is None else paint.text)).strip(width))

@@ -14,6 +14,7 @@ from core.lab.history.event_buffer import EventBuffer
 from core.lab.reports.durability_report import DurabilityReport, ExposedRecords, LostRecords, MissedRecords
 from core.lab.sentences import sentence
 from core.lab.views.cluster_view import ClusterView
+from core.sim.events import kind_of, seq_of
 from tui.pages.page import Page
 from tui.panels.cluster_totals import lost_words, sent
 from tui.panels.inspector import paint_event_detail
@@ -51,8 +52,8 @@ def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
     ring = event_buffer.ring(NOTABLE)
     for index in range(ring.first, ring.total):
         event = ring.at(index)
-        if event[3] == "records-exposed":
-            found[TopicPartition(event[4], event[5])] = event[0]
+        if kind_of(event) == "records-exposed":
+            found[TopicPartition(event[4], event[5])] = seq_of(event)
     return found
 
 

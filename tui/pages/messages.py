@@ -15,7 +15,7 @@ from textual.strip import Strip
 from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.kafka.ids import CONTROLLER, broker_address
 from core.lab.history.event_buffer import LEVEL
-from core.sim.events import first_cause
+from core.sim.events import first_cause, kind_of, seq_of, time_of
 from core.sim.units import format_clock
 from tui.analysis.message_lanes import CLIENTS, Lane, LaneStep
 from tui.pages.page import Page
@@ -91,16 +91,16 @@ def paint_lane(
     gone = set(dead)
     lines: list[tuple[Strip, int]] = []
     for number, step in enumerate(steps):
-        time = step.event[1]
+        time = time_of(step.event)
         if before >= 0 and time - before >= PAUSE:
             canvas = _lifelines(at, gone, paint, width)
             canvas.put(1, clip(f"… {(time - before) / 1_000_000:.1f} s", TIME - 2), paint.faint)
             lines.append((canvas.strip(width, None), -1))
-        lines.append((_line(step, at, gone, time != before, paint, width, number == cursor, step.event[0] in chain), number))
+        lines.append((_line(step, at, gone, time != before, paint, width, number == cursor, seq_of(step.event) in chain), number))
         before = time
-        if step.event[3] == "broker-stopped":
+        if kind_of(step.event) == "broker-stopped":
             gone.add(step.node)
-        elif step.event[3] == "broker-started":
+        elif kind_of(step.event) == "broker-started":
             gone.discard(step.node)
     return lines
 
@@ -117,14 +117,14 @@ def _line(
 ) -> Strip:
     canvas = _lifelines(at, gone, paint, width)
     event = step.event
-    glyph, role = glyph_of(event[3])
+    glyph, role = glyph_of(kind_of(event))
     style: Style = getattr(paint, role)
-    words = paint.strong if LEVEL[event[3]] >= NOTABLE else paint.text
-    if event[3] == "act":
+    words = paint.strong if LEVEL[kind_of(event)] >= NOTABLE else paint.text
+    if kind_of(event) == "act":
         words = paint.you
     canvas.put(0, "►" if chosen else "◂" if cause else " ", paint.key)
     if new_time or chosen:
-        canvas.put(1, format_clock(event[1])[-9:], paint.muted)
+        canvas.put(1, format_clock(time_of(event))[-9:], paint.muted)
     here = at.get(step.node, -1)
     if here < 0:
         canvas.put(TIME, f" {glyph} ", style)
@@ -266,7 +266,7 @@ class MessagesPage(Page):
         for level in dict.fromkeys((self._level, DETAIL)):
             self._level = level
             lane = self._update()
-            found = None if lane is None else next((step.event for step in reversed(lane.steps) if step.event[0] == seq), None)
+            found = None if lane is None else next((step.event for step in reversed(lane.steps) if seq_of(step.event) == seq), None)
             if found is not None:
                 self._cursor = found
                 return True
@@ -310,9 +310,9 @@ def _dead(steps: Sequence[LaneStep]) -> frozenset[str]:
     """Return the brokers that have no process after the given steps."""
     gone = set()
     for step in steps:
-        if step.event[3] == "broker-stopped":
+        if kind_of(step.event) == "broker-stopped":
             gone.add(step.node)
-        elif step.event[3] == "broker-started":
+        elif kind_of(step.event) == "broker-started":
             gone.discard(step.node)
     return frozenset(gone)
 

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from core.kafka.events import EventTuple
 from core.lab.history.event_buffer import EventRing
 from core.lab.sentences import sentence
-from core.sim.events import first_cause
+from core.sim.events import first_cause, kind_of, seq_of, time_of
 from core.sim.units import SECOND
 from tui.analysis.word_filter import matcher
 
@@ -92,13 +92,13 @@ class Group:
         """The text of the line: the cause, and the number of consequences of each kind."""
         counts: dict[str, int] = {}
         for event in self.members:
-            counts[event[3]] = counts.get(event[3], 0) + 1
-            if event[3] == "leader-elected" and event[10] != "clean":
+            counts[kind_of(event)] = counts.get(kind_of(event), 0) + 1
+            if kind_of(event) == "leader-elected" and event[10] != "clean":
                 counts["unclean"] = counts.get("unclean", 0) + 1
         said = ", ".join(
             one if counts[kind] == 1 else many.format(f"{counts[kind]:,}") for kind, (one, many) in _NAMES.items() if kind in counts
         )
-        head = _HEADS.get(self.head[3])
+        head = _HEADS.get(kind_of(self.head))
         if self.head is self.members[0]:
             return said
         return f"{sentence(self.head) if head is None else head(self.head)}: {said}"
@@ -193,7 +193,7 @@ class MatchingRows:
         ring = self.ring
         for index in range(max(self._seen, ring.first), ring.total):
             event = ring.at(index)
-            if self._matches(f"#{event[0]} {event[3]} {sentence(event)}"):
+            if self._matches(f"#{seq_of(event)} {kind_of(event)} {sentence(event)}"):
                 self._found.append(index)
         self._seen = ring.total
         return False
@@ -249,11 +249,11 @@ class FoldedRows:
 
     def _take(self, event: EventTuple) -> bool:
         """Add an event to the lines. Return whether any existing lines have moved."""
-        seq, now, cause = event[0], event[1], first_cause(event)
-        folds = bool(cause) and event[3] in _NAMES
+        seq, now, cause = seq_of(event), time_of(event), first_cause(event)
+        folds = bool(cause) and kind_of(event) in _NAMES
         group = self._joins.get(cause) if folds else None
         own = Group(event)
-        if group is None or now - group.head[1] > TOGETHER:
+        if group is None or now - time_of(group.head) > TOGETHER:
             self._add(own)
             self._joins[seq] = own
             if folds:  # Its cause is not listed or too old. Other consequences of the cause join this line.
@@ -304,7 +304,7 @@ class FoldedRows:
             return None
         for at in range(len(self._rows) - 1, -1, -1):
             event, group, inside = self._rows[at]
-            if event[0] == seq and not (inside is False and group.folded and group.head is group.members[0] and group.opened):
+            if seq_of(event) == seq and not (inside is False and group.folded and group.head is group.members[0] and group.opened):
                 return at
             if group.folded and not group.opened and any(each[0] == seq for each in group.members):
                 self.toggle(at)

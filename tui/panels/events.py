@@ -14,6 +14,7 @@ from textual.strip import Strip
 from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.lab.history.event_buffer import LEVEL, EventRing
 from core.lab.sentences import sentence
+from core.sim.events import kind_of, time_of
 from core.sim.units import format_clock
 from tui.panels.event_rows import AllRows, EventRows, FoldedRows, MatchingRows
 from tui.panels.lines import Lines
@@ -251,16 +252,16 @@ def paint_event(
 
     If consequences are folded into the line, the text `folded` replaces the sentence. `inside` is True for a line below an opened line.
     """
-    glyph, role = glyph_of(event[3])
+    glyph, role = glyph_of(kind_of(event))
     style: Style = getattr(paint, role)
-    level = LEVEL[event[3]]
+    level = LEVEL[kind_of(event)]
     base = paint.text if level >= NOTABLE else paint.muted
-    if event[3] == "act":
+    if kind_of(event) == "act":
         base = paint.you
     row = (
         Row()
         .add("►" if selected else " ", paint.key)
-        .add(format_clock(event[1]), paint.muted)
+        .add(format_clock(time_of(event)), paint.muted)
         .add("  └ " if inside else " ", paint.faint)
         .add(glyph, style)
         .add(" ", base)

@@ -15,7 +15,7 @@ from core.lab.sentences import sentence
 from core.lab.views.broker_view import BrokerView
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView, ReplicaView
-from core.sim.events import first_cause
+from core.sim.events import first_cause, kind_of, seq_of, time_of
 from core.sim.units import SECOND, format_clock, format_duration
 from scenarios.releases import release_named
 from tui.analysis.per_state_cache import cached_per_state
@@ -288,12 +288,14 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
 def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | None], paint: Palette, width: int) -> list[Strip]:
     """Paint an event: its sentence, the source of its rule, and up to eight causes that led to it."""
     lines: list[Strip] = []
-    glyph, role = glyph_of(event[3])
-    head = Row().add(f" {format_clock(event[1])} ", paint.muted).add(f"{glyph} ", getattr(paint, role)).add(event[3], paint.strong)
-    lines.append(head.add(f"  event {event[0]}", paint.muted).strip(width))
+    glyph, role = glyph_of(kind_of(event))
+    head = (
+        Row().add(f" {format_clock(time_of(event))} ", paint.muted).add(f"{glyph} ", getattr(paint, role)).add(kind_of(event), paint.strong)
+    )
+    lines.append(head.add(f"  event {seq_of(event)}", paint.muted).strip(width))
     for line in wrap(sentence(event), width - 2):
         lines.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
-    source = KINDS[event[3]].source
+    source = KINDS[kind_of(event)].source
     if source:
         lines.append(Row().add(" rule  ", paint.muted).add(source, paint.text).strip(width))
     seen = 0
@@ -312,7 +314,7 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
             lines.append(row.join(colored(line, paint, paint.muted)).strip(width))
         cause = first_cause(before)
         seen += 1
-    if not first_cause(event) and event[3] != "act":
+    if not first_cause(event) and kind_of(event) != "act":
         lines.append(Row().add(" because a timer expired or the session started", paint.muted).strip(width))
     return lines
 

@@ -25,6 +25,7 @@ from core.lab.trace.trace_task import TraceTask
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.incremental_view import IncrementalView
 from core.lab.views.view_builder import lags
+from core.sim.events import seq_of
 from tui.session.playback import FRAME_BUDGET, Playback
 from tui.session.status import RunSoFar, SessionStatus
 
@@ -123,7 +124,7 @@ class Session:
 
     def played_act_sentence(self, played: PlayedAct) -> str:
         """Return the sentence that describes an act on this branch. The act can be before or after the current moment."""
-        event = next((event for event in self.history.branch.act_events if event[0] == played.seq), None)
+        event = next((event for event in self.history.branch.act_events if seq_of(event) == played.seq), None)
         return sentence(event) if event is not None else played.act.word
 
     @property

@@ -9,6 +9,7 @@ column has the same type in all kinds that have it, so that all kinds fit in one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from core.kafka.events.administration import Acted, ClockSet, FeatureLevelChanged, SettingChanged
@@ -240,6 +241,11 @@ EVENTS: Final[tuple[type[Event], ...]] = (
 
 KINDS: Final[dict[str, type[Event]]] = {event.kind: event for event in EVENTS}
 """All kinds of events, by name."""
+
+PARTITION_OF: Final[dict[str, Callable[[EventTuple], tuple[str, int]]]] = {
+    event.kind: event.reader("topic", "partition") for event in EVENTS if {"topic", "partition"} <= event.columns.keys()
+}
+"""The functions that read the topic and the partition of an event, by kind. Kinds without a partition are missing."""
 
 
 def column_types(event: type[Event]) -> dict[str, str]:

@@ -31,6 +31,7 @@ from core.lab.audit.latencies import Latencies
 from core.lab.audit.produced_records import ForeignRange, ProducedBatch, ProducedRecords
 from core.lab.audit.record_sets import RecordSets, add
 from core.lab.cluster_nodes import ClusterNodes
+from core.sim.events import kind_of
 from core.sim.units import SECOND
 
 PRODUCED: Final = "produced"
@@ -174,11 +175,12 @@ class MessageAudit:
 
     def __call__(self, event: EventTuple) -> None:
         """Process an event of the session."""
-        if event[3] == _HIGH_WATERMARK:
-            _, _, _, _, broker, topic, partition, _, old, new, _ = event
-            account = self.cluster.account.of(TopicPartition(topic, partition))
-            if account.leader == broker and account.log is not None:
-                self._commit(TopicPartition(topic, partition), account.log, old, new)
+        if kind_of(event) == _HIGH_WATERMARK:
+            advanced = events.HighWatermarkAdvanced(event)
+            tp = TopicPartition(advanced.topic, advanced.partition)
+            account = self.cluster.account.of(tp)
+            if account.leader == advanced.broker and account.log is not None:
+                self._commit(tp, account.log, advanced.old_offset, advanced.new_offset)
 
     def _commit(self, tp: TopicPartition, log: ReplicaLog, start: int, end: int) -> None:
         """Record that the high watermark of a leader rose."""

@@ -10,7 +10,8 @@ from core.kafka.events import NOTABLE, EventTuple
 from core.lab.acts import Act
 from core.lab.history.event_buffer import LEVEL
 from core.lab.history.position import PlayedAct, Position
-from core.lab.recorded_acts import recorded_act
+from core.lab.recorded_acts import act_of
+from core.sim.events import kind_of, seq_of, time_of
 from core.sim.repr_mixin import ReprMixin
 
 MAIN_BRANCH: Final = "main"
@@ -59,12 +60,12 @@ class Branch(ReprMixin):
 
     def on_event(self, event: EventTuple) -> None:
         """Record an event unless the branch has already recorded it."""
-        seq = event[0]
+        seq = seq_of(event)
         if seq > self.seen:
             self.seen = seq
-            if LEVEL[event[3]] >= NOTABLE:
-                self.marks.append(Mark(seq, event[1], event[3]))
-                if event[3] == "act":
+            if LEVEL[kind_of(event)] >= NOTABLE:
+                self.marks.append(Mark(seq, time_of(event), kind_of(event)))
+                if kind_of(event) == "act":
                     self.act_events.append(event)
 
     def fork(self, name: str, position: Position) -> Branch:
@@ -75,14 +76,14 @@ class Branch(ReprMixin):
             self.acts[: position.acts],
             position,
             [mark for mark in self.marks if mark.seq <= seq],
-            [event for event in self.act_events if event[0] <= seq],
+            [event for event in self.act_events if seq_of(event) <= seq],
             seq,
             self.name,
         )
 
     def timed_acts(self) -> list[tuple[int, Act]]:
         """Return every act with its virtual time, in µs."""
-        return [(event[1], recorded_act(event[4], event[5])) for event in self.act_events]
+        return [(time_of(event), act_of(event)) for event in self.act_events]
 
     def last_common_seq(self, other: Branch) -> int | None:
         """Return the sequence number of the last event that two branches share; None if no act distinguishes them."""
@@ -122,8 +123,8 @@ class BranchLogWriter:
 
     def write(self, event: EventTuple) -> None:
         """Write an event to the log, unless the log already contains it."""
-        if self.log is not None and event[0] > self.last:
-            self.last = event[0]
+        if self.log is not None and seq_of(event) > self.last:
+            self.last = seq_of(event)
             self.log(event)
 
     def cut(self, seq: int) -> None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from itertools import islice
-from operator import itemgetter
 from typing import Final
 
-from core.kafka.events import DETAIL, KINDS, NORMAL, NOTABLE, EventTuple
+from core.kafka.events import DETAIL, KINDS, NORMAL, NOTABLE, AppendRefused, EventTuple
+from core.sim.events import kind_of, seq_of, time_of
 from core.sim.units import SECOND
 
 LEVEL: Final = {name: kind.level for name, kind in KINDS.items()}
@@ -23,7 +23,8 @@ LEVEL: Final = {name: kind.level for name, kind in KINDS.items()}
 RING_SIZES: Final = {DETAIL: 50_000, NORMAL: 50_000, NOTABLE: 20_000}
 """The number of events that each ring keeps."""
 
-_REFUSED: Final = "append-refused"
+_REFUSED: Final = AppendRefused.kind
+_partition_of: Final = AppendRefused.reader("topic", "partition")
 """The kind of event that reports a refused append.
 
 A retrying producer is refused a hundred times per second, so only the first refusal of a series is notable.
@@ -35,8 +36,6 @@ REFUSAL_SERIES_GAP: Final = 5 * SECOND
 
 CHUNK: Final = 512
 """The number of events in a chunk. Copies of a ring share whole chunks, and a ring drops whole chunks."""
-
-_seq: Final = itemgetter(0)
 
 
 class EventRing:
@@ -114,17 +113,17 @@ class EventRing:
     def index_of(self, seq: int) -> int | None:
         """Return the index of event `seq`; None if the event is not in memory."""
         index = self._after(seq) - 1
-        return index if index >= self.first and self.at(index)[0] == seq else None
+        return index if index >= self.first and seq_of(self.at(index)) == seq else None
 
     def _after(self, seq: int) -> int:
         """Return the index of the first event after `seq`, whether or not the event is in memory; `total` if there is no such event."""
         number = bisect_right(self._full, seq, key=_end)
         chunk = self._last if number == len(self._full) else self._full[number]
-        return self._begin - (len(self._full) - number) * CHUNK + bisect_right(chunk, seq, key=_seq)
+        return self._begin - (len(self._full) - number) * CHUNK + bisect_right(chunk, seq, key=seq_of)
 
 
 def _end(chunk: list[EventTuple]) -> int:
-    seq: int = chunk[-1][0]
+    seq: int = seq_of(chunk[-1])
     return seq
 
 
@@ -142,25 +141,25 @@ class EventBuffer:
     def append(self, event: EventTuple) -> int:
         """Add an event to each ring of its level. Return the event's level."""
         self._all.append(event)
-        level = LEVEL[event[3]]
+        level = LEVEL[kind_of(event)]
         if level >= NORMAL:
             self._normal.append(event)
             if level >= NOTABLE:
-                if event[3] == _REFUSED and not self._first_of_a_series(event):
+                if kind_of(event) == _REFUSED and not self._first_of_a_series(event):
                     return NORMAL
                 self._notable.append(event)
         return level
 
     def _first_of_a_series(self, refused: EventTuple) -> bool:
         """Return whether a refused append starts a new series of refusals for the partition."""
-        partition = (refused[5], refused[6])
+        partition = _partition_of(refused)
         before = self._last.get(partition)
-        self._last[partition] = refused[1]
-        return before is None or refused[1] - before > REFUSAL_SERIES_GAP
+        self._last[partition] = time_of(refused)
+        return before is None or time_of(refused) - before > REFUSAL_SERIES_GAP
 
     def retains_after(self, seq: int) -> bool:
         """Return whether every ring still has all of its events after `seq`."""
-        return all(ring.first == 0 or ring.at(ring.first)[0] <= seq for ring in (self._all, self._normal, self._notable) if ring.total)
+        return all(ring.first == 0 or seq_of(ring.at(ring.first)) <= seq for ring in (self._all, self._normal, self._notable) if ring.total)
 
     def prefix(self, seq: int) -> EventBuffer:
         """Return a buffer that contains this buffer's events up to event `seq`."""
@@ -176,10 +175,10 @@ class EventBuffer:
         found: dict[tuple[str, int], int] = {}
         for index in range(ring.total - 1, ring.first - 1, -1):
             event = ring.at(index)
-            if event[1] < self._all.at(self._all.total - 1)[1] - REFUSAL_SERIES_GAP:
+            if time_of(event) < time_of(self._all.at(self._all.total - 1)) - REFUSAL_SERIES_GAP:
                 break
-            if event[3] == _REFUSED:
-                found.setdefault((event[5], event[6]), event[1])
+            if kind_of(event) == _REFUSED:
+                found.setdefault(_partition_of(event), time_of(event))
         return found
 
     def ring(self, level: int) -> EventRing:

@@ -32,6 +32,7 @@ from core.lab.history.travel import TravelTask
 from core.lab.history.watchpoints import Watchpoint
 from core.lab.spec import ClusterSpec
 from core.lab.views.cluster_view import ClusterView
+from core.sim.events import seq_of
 from core.sim.units import format_clock
 
 
@@ -350,7 +351,7 @@ class History(TaskRunner):
 
     def _is_notable(self, seq: int) -> bool:
         ring = self.event_buffer.ring(NOTABLE)
-        return ring.index_of(seq) is not None or (ring.total > ring.first and seq < ring.at(ring.first)[0])
+        return ring.index_of(seq) is not None or (ring.total > ring.first and seq < seq_of(ring.at(ring.first)))
 
     # --- acts, done and undone -------------------------------------------------------------------------------------
 

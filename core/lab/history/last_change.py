@@ -11,22 +11,26 @@ from typing import Final
 
 import attrs
 
-from core.kafka.events import EventTuple
+from core.kafka import events
+from core.kafka.events import Event, EventTuple, decode
 from core.kafka.ids import TopicPartition
 from core.lab.history.event_buffer import EventRing
 from core.lab.history.playable import ClusterLike
 from core.lab.history.watchpoints import Watchpoint
 from core.lab.views.broker_view import BrokerView
 from core.lab.views.partition_view import PartitionView
+from core.sim.events import kind_of
 from core.sim.repr_mixin import ReprMixin
 
-_BROKER_EVENTS: Final = frozenset(
-    {
-        "broker-stopped", "broker-started", "broker-paused", "broker-resumed", "broker-registered", "broker-unregistered", "broker-fenced",
-        "broker-unfenced",
-        "broker-joined", "broker-left", "session-expired", "shutdown-begun", "log-dir-failed",
-    }
-)  # fmt: skip
+_BROKER_EVENTS: Final = {
+    kind.kind: kind.reader("broker")
+    for kind in (
+        events.BrokerStopped, events.BrokerStarted, events.BrokerPaused, events.BrokerResumed, events.BrokerRegistered,
+        events.BrokerUnregistered, events.BrokerFenced, events.BrokerUnfenced, events.BrokerJoined, events.BrokerLeft, events.SessionExpired,
+        events.ShutdownBegun, events.LogDirFailed,
+    )
+}  # fmt: skip
+"""The functions that read the broker of an event about the state of a broker, by kind."""
 
 ValueAfter = Callable[[EventTuple], object]
 """A function that returns the value after an event; `_UNRELATED` if the event concerns a different value."""
@@ -98,63 +102,74 @@ def tracked_values_of(partition: PartitionView | None, broker: BrokerView | None
 
 
 def _leader(tp: TopicPartition) -> ValueAfter:
-    topic, number = tp
-
     def value_after(event: EventTuple) -> object:
-        kind = event[3]
-        if kind == "leader-elected" and event[4] == topic and event[5] == number:
-            return event[6]
-        if kind == "partition-offline" and event[4] == topic and event[5] == number:
-            return -1
-        if kind == "topic-created" and event[4] == topic:
-            return None
+        match decode(event):
+            case events.LeaderElected(topic=tp.topic, partition=tp.partition) as elected:
+                return elected.leader
+            case events.PartitionOffline(topic=tp.topic, partition=tp.partition):
+                return -1
+            case events.TopicCreated(topic=tp.topic):
+                return None
         return _UNRELATED
 
     return value_after
 
 
 def _isr(tp: TopicPartition) -> ValueAfter:
-    topic, number = tp
-
     def value_after(event: EventTuple) -> object:
-        kind = event[3]
-        if kind in ("isr-shrunk", "isr-expanded") and event[5] == topic and event[6] == number:
-            return sorted(event[7])
-        if kind == "partition-changed" and event[4] == topic and event[5] == number:
-            return sorted(event[10])
+        match decode(event):
+            case (
+                events.IsrShrunk(topic=tp.topic, partition=tp.partition)
+                | events.IsrExpanded(topic=tp.topic, partition=tp.partition)
+                | events.PartitionChanged(topic=tp.topic, partition=tp.partition) as changed
+            ):
+                return sorted(changed.isr)
         return _UNRELATED
 
     return value_after
 
 
-_HW: Final = {
-    "high-watermark": 9, "follower-high-watermark": 8, "follower-append": 10, "truncated": 10, "became-leader": 9, "became-follower": 10,
-}  # fmt: skip
-"""The index of the high watermark in an event's tuple. The columns of each event kind start with broker, topic, and partition."""
+_HW: Final[dict[type[Event], str]] = {
+    events.HighWatermarkAdvanced: "new_offset",
+    events.FollowerHighWatermark: "new_offset",
+    events.FollowerAppended: "high_watermark",
+    events.Truncated: "high_watermark",
+    events.BecameLeader: "high_watermark",
+    events.BecameFollower: "high_watermark",
+}
+"""The column that contains the high watermark of a replica after an event."""
 
-_LEO: Final = {
-    "append": 9, "follower-append": 9, "truncated": 8, "log-restarted": 9, "unflushed-lost": 7, "became-leader": 8, "became-follower": 9,
-}  # fmt: skip
-"""The index of the LEO in an event's tuple."""
+_LEO: Final[dict[type[Event], str]] = {
+    events.Appended: "to_offset",
+    events.FollowerAppended: "to_offset",
+    events.Truncated: "from_offset",
+    events.LogRestarted: "new_offset",
+    events.UnflushedLost: "from_offset",
+    events.BecameLeader: "offset",
+    events.BecameFollower: "offset",
+}
+"""The column that contains the LEO of a replica after an event."""
 
 
-def _on_replica(tp: TopicPartition, broker: int, places: dict[str, int]) -> ValueAfter:
-    topic, number = tp
+def _on_replica(tp: TopicPartition, broker: int, columns: dict[type[Event], str]) -> ValueAfter:
+    readers = {kind.kind: kind.reader("broker", "topic", "partition", column) for kind, column in columns.items()}
 
     def value_after(event: EventTuple) -> object:
-        if event[3] == "broker-started" and event[4] == broker:
+        kind = kind_of(event)
+        if kind == events.BrokerStarted.kind and events.BrokerStarted(event).broker == broker:
             return _RELOADED
-        place = places.get(event[3])
-        if place is None or event[4] != broker or event[5] != topic or event[6] != number:
+        if kind not in readers:
             return _UNRELATED
-        return event[place]
+        *replica, value = readers[kind](event)
+        return value if replica == [broker, *tp] else _UNRELATED
 
     return value_after
 
 
 def _of_broker(broker: int) -> ValueAfter:
     def value_after(event: EventTuple) -> object:
-        return event[4] if event[3] in _BROKER_EVENTS and event[4] == broker else _UNRELATED
+        read = _BROKER_EVENTS.get(kind_of(event))
+        return broker if read is not None and read(event) == broker else _UNRELATED
 
     return value_after
 

@@ -16,6 +16,7 @@ from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, neve
 from core.lab.history.replay_run import ReplayRun
 from core.lab.sentences import sentence
 from core.sim.errors import ActRefused
+from core.sim.events import kind_of, seq_of, time_of
 
 
 class RecordedSession(Protocol):
@@ -75,7 +76,7 @@ class LogReplayTask:
             if self._compared < len(events) and not agree(events[self._compared], event):
                 recorded = events[self._compared]
                 self._stop_at_difference(_difference(recorded, event))
-            elif self._compared >= len(events) and event[1] < self._recording.end:
+            elif self._compared >= len(events) and time_of(event) < self._recording.end:
                 self._stop_at_difference(f"the log has only {len(events)} events")
         self._compared += 1
 
@@ -124,10 +125,10 @@ class LogReplayTask:
 
 def _difference(recorded: EventTuple, event: EventTuple) -> str:
     """Return the difference between an event of the log and the event of the replay."""
-    begin = f"in the replay, event {recorded[0]}"
-    if recorded[3] != event[3] or recorded[1] != event[1]:
+    begin = f"in the replay, event {seq_of(recorded)}"
+    if kind_of(recorded) != kind_of(event) or time_of(recorded) != time_of(event):
         return f"{begin} is not {_shortened_sentence(recorded)} but {_shortened_sentence(event)}"
-    names = ("seq", "t", "cause", "kind", *KINDS[event[3]].columns)
+    names = ("seq", "t", "cause", "kind", *KINDS[kind_of(event)].columns)
     name, one, other = next(each for each in zip(names, recorded, event, strict=True) if each[1] != each[2])
     return f"{begin}, {_shortened_sentence(event)}, differs: {name} is {one} in the log, {other} now"
 

@@ -16,6 +16,7 @@ from core.lab.cluster import Cluster
 from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, never_yield
 from core.lab.history.playable import Playable, PlayableCluster, PlayableFactory
 from core.lab.history.position import PlayedAct, Position
+from core.sim.events import kind_of, seq_of
 from core.sim.journal import null_sink
 
 
@@ -36,8 +37,8 @@ class EventTap:
         self.sink = sink
 
     def __call__(self, event: EventTuple) -> None:
-        self.seq = event[0]
-        if event[3] == "act":
+        self.seq = seq_of(event)
+        if kind_of(event) == "act":
             self.act_count += 1
         self.sink(event)
 

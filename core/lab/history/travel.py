@@ -17,6 +17,7 @@ from core.lab.history.position import PlayedAct, Position
 from core.lab.history.replay_run import EventTap, ReplayRun
 from core.lab.history.watchpoints import Watchpoint
 from core.sim.agenda import END
+from core.sim.events import seq_of
 
 
 class TravelTask:
@@ -89,7 +90,7 @@ class TravelTask:
         self.event_buffer.append(event)
         if self._watchpoint is not None:
             self._watchpoint.on_event(event)
-        if self._new_after is not None and event[0] > self._new_after:
+        if self._new_after is not None and seq_of(event) > self._new_after:
             self.new_events.append(event)
 
     @property

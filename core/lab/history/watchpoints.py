@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from core.kafka.events import KINDS, EventTuple, column_types
+from core.kafka.events import EventTuple, PartitionChanged
 from core.kafka.ids import TopicPartition
 from core.lab.history.playable import ClusterLike
 from core.lab.views.cluster_view import ClusterView
+from core.sim.events import kind_of
 
 
 class Watchpoint:
@@ -59,13 +60,14 @@ class AnyPartitionChanges(Watchpoint):
 
     def __init__(self, column: str) -> None:
         self._name = column.replace("-", "_")
-        self._at = 4 + list(column_types(KINDS["partition-changed"])).index(self._name)
+        self._value_of = PartitionChanged.reader(self._name)
         self._known: dict[TopicPartition, object] | None = None
         self._changed = False
 
     def on_event(self, event: EventTuple) -> None:
-        if event[3] == "partition-changed" and self._known is not None:
-            tp, value = TopicPartition(event[4], event[5]), event[self._at]
+        if kind_of(event) == PartitionChanged.kind and self._known is not None:
+            changed = PartitionChanged(event)
+            tp, value = TopicPartition(changed.topic, changed.partition), self._value_of(event)
             self._changed = self._changed or self._known.get(tp, value) != value
             self._known[tp] = value
 
@@ -95,7 +97,7 @@ class EventHappens(Watchpoint):
         self._asked = False
 
     def on_event(self, event: EventTuple) -> None:
-        if event[3] == self._pattern.kind and self._pattern.matches(event):
+        if kind_of(event) == self._pattern.kind and self._pattern.matches(event):
             self._seen = True
 
     def came_true(self, cluster: ClusterLike) -> bool:

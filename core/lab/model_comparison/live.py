@@ -23,7 +23,7 @@ from core.models.mysql.system import MySQL
 from core.models.report import Report
 from core.models.server import CopyView
 from core.sim.errors import ActRefused
-from core.sim.events import NOTABLE, EventTuple, first_cause
+from core.sim.events import NOTABLE, EventTuple, first_cause, kind_of, seq_of, time_of
 from core.sim.units import SECOND, US_PER_MS, format_duration
 
 END: Final = 180 * SECOND
@@ -138,7 +138,7 @@ class LiveRun(Run):
         act: acts.Act = acts.Kill(primary) if word == "kill" else acts.Pause(primary)
         if word == "isolate":
             act = acts.Isolate(primary, ("a", "ra"))
-        before = self.events[-1][0] if self.events else 0
+        before = seq_of(self.events[-1]) if self.events else 0
         try:
             self.system.do(act)
         except ActRefused as refused:
@@ -163,8 +163,8 @@ class LiveRun(Run):
         variant = self.variant
         shown: list[EventTuple] = []
         for event in self.events:
-            if event[1] >= self.start and self._is_important(event):
-                if shown and shown[-1][3] == event[3] == "records-lost":
+            if time_of(event) >= self.start and self._is_important(event):
+                if shown and kind_of(shown[-1]) == kind_of(event) == "records-lost":
                     shown.pop()
                 shown.append(event)
         return LiveView(
@@ -181,16 +181,16 @@ class LiveRun(Run):
             write = next(each for each in reversed(list(self.system.account.writes)) if each.row == lost)
             chain = [*self._chain(write.event), *self._chain(self.last_act)]
             for event in self._reasons(write):
-                chain += self._chain(event[0])
+                chain += self._chain(seq_of(event))
         else:
             stale = self._last_stale()
-            harm = takeover[0] if takeover is not None and takeover[1] > self.start else stale.event if stale is not None else 0
+            harm = seq_of(takeover) if takeover is not None and time_of(takeover) > self.start else stale.event if stale is not None else 0
             chain = [*self._chain(harm), *self._chain(self.last_act)]
         return tuple(self._told(event) for event in sorted(dict.fromkeys(chain)))
 
     def _chain(self, seq: int) -> list[EventTuple]:
         """Return an event and those of its causes that are still in memory."""
-        known = {event[0]: event for event in self.events}
+        known = {seq_of(event): event for event in self.events}
         chain = []
         while seq in known:
             chain.append(known[seq])
@@ -198,24 +198,24 @@ class LiveRun(Run):
         return chain[::-1]
 
     def _is_kafka(self, event: EventTuple) -> bool:
-        return self.variant.model == "kafka" and event[3] in KAFKA_KINDS
+        return self.variant.model == "kafka" and kind_of(event) in KAFKA_KINDS
 
     def _is_important(self, event: EventTuple) -> bool:
         kinds = KAFKA_KINDS if self._is_kafka(event) else catalogue.KINDS
-        return kinds[event[3]].level >= NOTABLE and event[3] not in HIDDEN
+        return kinds[kind_of(event)].level >= NOTABLE and kind_of(event) not in HIDDEN
 
     def _told(self, event: EventTuple) -> LiveEvent:
         text = sentences.sentence(event) if self._is_kafka(event) else catalogue.sentence(event)
-        return LiveEvent(event[1] - self.start, text)
+        return LiveEvent(time_of(event) - self.start, text)
 
     def _takeover(self) -> EventTuple | None:
-        return next((event for event in reversed(self.events) if event[3] in TAKEOVERS and event[1] > self.start), None)
+        return next((event for event in reversed(self.events) if kind_of(event) in TAKEOVERS and time_of(event) > self.start), None)
 
     def _reasons(self, lost: WriteRecord) -> list[EventTuple]:
         """Return the events that explain a lost write: the last suspension of MySQL's semi-synchronous replication, and the takeover."""
         found = []
-        switch = next((event for event in reversed(self.events) if event[3] in SWITCHES and event[1] <= lost.ended), None)
-        if switch is not None and switch[3] == "semi-sync-off":
+        switch = next((event for event in reversed(self.events) if kind_of(event) in SWITCHES and time_of(event) <= lost.ended), None)
+        if switch is not None and kind_of(switch) == "semi-sync-off":
             found.append(switch)
         takeover = self._takeover()
         return found if takeover is None else [*found, takeover]
@@ -235,7 +235,9 @@ class LiveRun(Run):
             reasons = [self._told(event).text for event in self._reasons(told)]
             parts += [f"Why: {', and then '.join(reasons)}"] if reasons else []
         elif not report.authority:
-            last = next((self._told(event).text for event in reversed(self.events) if event[3] in ("process-died", "broker-stopped")), "")
+            last = next(
+                (self._told(event).text for event in reversed(self.events) if kind_of(event) in ("process-died", "broker-stopped")), ""
+            )
             parts.append("NO PRIMARY: no server accepts writes" + (f"; {last}" if last else ""))
         elif self._cannot_write():
             parts.append("NO WRITES: the last test write got no acknowledgment. No acknowledged write is lost so far")

@@ -14,21 +14,14 @@ from typing import Any, Final
 import attrs
 
 from core.kafka import events
-from core.kafka.events import KINDS, EventTuple
+from core.kafka.events import PARTITION_OF, Event, EventTuple, decode
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, FetchedRange, Run, Term
 from core.kafka.log.replica_log import ReplicaLog
 from core.lab.audit.produced_records import ProducedRecords
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.trace.record_life import Life, Span, SpanKind
-from core.sim.events import first_cause
-
-_PLACES: Final = {
-    name: (4 + tuple(kind.columns).index("topic"), 4 + tuple(kind.columns).index("partition"))
-    for name, kind in KINDS.items()
-    if "topic" in kind.columns and "partition" in kind.columns
-}
-"""The positions of the topic and the partition in the tuples of each kind of event about a partition."""
+from core.sim.events import first_cause, kind_of, seq_of, time_of
 
 _REMOVED: Final = {
     events.Truncated.kind: SpanKind.TRUNCATED,
@@ -69,8 +62,8 @@ class RecordTrace:
         self._sendings: Final[dict[tuple[str, int], _Sending]] = {}
         self._holders: Final[dict[int, Term]] = {}
         self._reads: Final[dict[str, Life]] = {}
-        self._failed: EventTuple = ()
-        self._handlers: Final[dict[str, Callable[[EventTuple], None]]] = {
+        self._failed: events.ProduceFailed | None = None
+        self._handlers: Final[dict[str, Callable[[Any], None]]] = {
             events.HighWatermarkAdvanced.kind: self._high_watermark,
             events.LastStableOffsetAdvanced.kind: self._stable,
             events.ProduceAcked.kind: self._acked,
@@ -99,7 +92,7 @@ class RecordTrace:
         records."""
         self._cluster = cluster
         cluster.account.record_observer = self
-        self._compare_replicas((0, cluster.now, 0, ""))
+        self._compare_replicas(Event((0, cluster.now, 0, "")))
 
     # --- what the account reports ----------------------------------------------------------------------------------
 
@@ -112,14 +105,14 @@ class RecordTrace:
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
         """Record that an attempt to send a batch failed. The event that reports the attempt precedes this call."""
         sending = self._sendings.get((producer, batch_id))
-        if sending is None or not self._failed or self._failed[0] != event:
+        failed = self._failed
+        if sending is None or failed is None or seq_of(failed) != event:
             return
-        attempt, error, retry = self._failed[9:12]
-        words = f"attempt {attempt} failed: {error}" + ("" if retry else "; the producer gave up")
-        kind = SpanKind.FAILED if retry else SpanKind.GIVEN_UP
-        span = Span(
-            self._failed[1], event, first_cause(self._failed), kind, producer, words if sent_at >= 0 else f"was never sent: {error}"
-        )
+        words = f"attempt {failed.attempt} failed: {failed.error}" + ("" if failed.retry else "; the producer gave up")
+        kind = SpanKind.FAILED if failed.retry else SpanKind.GIVEN_UP
+        if sent_at < 0:
+            words = f"was never sent: {failed.error}"
+        span = Span(time_of(failed), event, first_cause(failed), kind, producer, words)
         sending.failures.append(span)
         for life in self.lives:
             if (life.producer, life.batch_id) == (producer, batch_id):
@@ -185,7 +178,7 @@ class RecordTrace:
         self.lives.append(life)
         return life
 
-    def _compare_replicas(self, event: EventTuple) -> None:
+    def _compare_replicas(self, event: Event) -> None:
         """Compare the record that each replica has at the offset with the record that it had before this event."""
         for broker, node in self.cluster.brokers.items():
             log = node.disk.logs.get(self.tp)
@@ -204,119 +197,119 @@ class RecordTrace:
                     self._holders[broker] = term
                     self._add(life, event, *self._arrival(event, broker, life))
 
-    def _arrival(self, event: EventTuple, broker: int, life: Life) -> tuple[SpanKind, str, str]:
+    def _arrival(self, event: Event, broker: int, life: Life) -> tuple[SpanKind, str, str]:
         node = f"b{broker}"
-        if event[3] == events.Appended.kind and event[4] == broker:
+        if isinstance(event, events.Appended) and event.broker == broker:
             return SpanKind.APPENDED, node, f"appended it as the leader of epoch {life.term.epoch}, at offset {self.offset}"
-        if event[3] == events.FollowerAppended.kind and event[4] == broker:
-            return SpanKind.COPIED, node, f"copied it from b{event[7]}; its LEO is {event[9]}"
-        return SpanKind.COPIED, node, "has it in its log" + ("" if event[3] else " at the start")
+        if isinstance(event, events.FollowerAppended) and event.broker == broker:
+            return SpanKind.COPIED, node, f"copied it from b{event.leader}; its LEO is {event.to_offset}"
+        return SpanKind.COPIED, node, "has it in its log" + ("" if kind_of(event) else " at the start")
 
-    def _removal(self, event: EventTuple, broker: int, log: ReplicaLog | None) -> tuple[SpanKind, str, str]:
+    def _removal(self, event: Event, broker: int, log: ReplicaLog | None) -> tuple[SpanKind, str, str]:
         node = f"b{broker}"
         if log is None:
             return SpanKind.TRUNCATED, node, "does not have the log anymore"
         if log.log_start > self.offset:
             return SpanKind.DELETED, node, f"deleted it on purpose; the log starts at {log.log_start}"
-        kind = _REMOVED.get(event[3], SpanKind.TRUNCATED)
-        how = {
-            events.Truncated.kind: f"truncated its log to {log.leo} ({event[-1]})",
-            events.UnflushedLost.kind: f"lost the unflushed end of its log, from {log.leo} on",
-        }.get(event[3], "does not have it anymore")
-        return kind, node, how
+        if isinstance(event, events.Truncated):
+            how = f"truncated its log to {log.leo} ({event.rule})"
+        elif isinstance(event, events.UnflushedLost):
+            how = f"lost the unflushed end of its log, from {log.leo} on"
+        else:
+            how = "does not have it anymore"
+        return _REMOVED.get(kind_of(event), SpanKind.TRUNCATED), node, how
 
-    def _add(self, life: Life, event: EventTuple, kind: SpanKind, node: str, words: str) -> None:
-        life.spans.append(Span(event[1], event[0], first_cause(event), kind, node, words))
+    def _add(self, life: Life, event: Event, kind: SpanKind, node: str, words: str) -> None:
+        life.spans.append(Span(time_of(event), seq_of(event), first_cause(event), kind, node, words))
 
     # --- what events report ----------------------------------------------------------------------------------------
 
     def __call__(self, event: EventTuple) -> None:
         """Process an event of the session."""
-        place = _PLACES.get(event[3])
-        if place is None or event[place[1]] != self.tp.partition or event[place[0]] != self.tp.topic or self._cluster is None:
+        partition_of = PARTITION_OF.get(kind_of(event))
+        if partition_of is None or partition_of(event) != self.tp or self._cluster is None:
             return
-        self._compare_replicas(event)
-        handler = self._handlers.get(event[3])
+        known = decode(event)
+        self._compare_replicas(known)
+        handler = self._handlers.get(known.kind)
         if handler is not None:
-            handler(event)
+            handler(known)
 
     def _covers(self, start: int, end: int) -> bool:
         return start <= self.offset < end
 
-    def _high_watermark(self, event: EventTuple) -> None:
-        broker, old, new = event[4], event[8], event[9]
-        life = self._life_of(self._holders.get(broker))
-        if life is not None and self._covers(old, new):
+    def _high_watermark(self, event: events.HighWatermarkAdvanced) -> None:
+        life = self._life_of(self._holders.get(event.broker))
+        if life is not None and self._covers(event.old_offset, event.new_offset):
             again = any(span.kind is SpanKind.COMMITTED for span in life.spans)
-            self._add(life, event, SpanKind.COMMITTED, f"b{broker}", f"raised its high watermark to {new}" + (" again" if again else ""))
+            words = f"raised its high watermark to {event.new_offset}" + (" again" if again else "")
+            self._add(life, event, SpanKind.COMMITTED, f"b{event.broker}", words)
 
-    def _stable(self, event: EventTuple) -> None:
-        life = self._life_of(self._holders.get(event[4]))
-        if life is not None and life.batch.transactional and self._covers(event[7], event[8]):
-            words = f"raised its last stable offset to {event[8]}: consumers with read_committed can pass the record"
-            self._add(life, event, SpanKind.STABLE, f"b{event[4]}", words)
+    def _stable(self, event: events.LastStableOffsetAdvanced) -> None:
+        life = self._life_of(self._holders.get(event.broker))
+        if life is not None and life.batch.transactional and self._covers(event.from_offset, event.to_offset):
+            words = f"raised its last stable offset to {event.to_offset}: consumers with read_committed can pass the record"
+            self._add(life, event, SpanKind.STABLE, f"b{event.broker}", words)
 
-    def _acked(self, event: EventTuple) -> None:
-        producer, start, end, acks = event[4], event[7], event[8], event[10]
+    def _acked(self, event: events.ProduceAcked) -> None:
+        acks = "all" if event.acks < 0 else event.acks
         for life in self.lives:
-            if life.producer == producer and life.acknowledged_by and not life.is_acked:
-                offset = start + self.offset - life.batch.base
-                where = "" if self._covers(start, end) else f" at offset {offset}"
-                words = (
-                    f"got the acknowledgment from {life.acknowledged_by}{where} (acks={'all' if acks < 0 else acks}, attempt {event[12]})"
-                )
-                self._add(life, event, SpanKind.ACKED, producer, words)
+            if life.producer == event.producer and life.acknowledged_by and not life.is_acked:
+                offset = event.from_offset + self.offset - life.batch.base
+                where = "" if self._covers(event.from_offset, event.to_offset) else f" at offset {offset}"
+                words = f"got the acknowledgment from {life.acknowledged_by}{where} (acks={acks}, attempt {event.attempt})"
+                self._add(life, event, SpanKind.ACKED, event.producer, words)
 
-    def _attempt_failed(self, event: EventTuple) -> None:
+    def _attempt_failed(self, event: events.ProduceFailed) -> None:
         self._failed = event
 
-    def _read(self, event: EventTuple) -> None:
-        consumer, broker, start, end = event[4], event[7], event[8], event[9]
-        if self._covers(start, end) and consumer in self._reads:
-            self._add(self._reads[consumer], event, SpanKind.READ, consumer, f"read it from b{broker}")
+    def _read(self, event: events.Consumed) -> None:
+        life = self._reads.get(event.consumer)
+        if life is not None and self._covers(event.from_offset, event.to_offset):
+            self._add(life, event, SpanKind.READ, event.consumer, f"read it from b{event.broker}")
 
-    def _processed(self, event: EventTuple) -> None:
-        client, group, start, end = event[4], event[5], event[8], event[9]
-        life = self._reads.get(client)
-        if life is not None and self._covers(start, end):
-            self._add(life, event, SpanKind.PROCESSED, client, f"processed it for group {group}")
+    def _processed(self, event: events.RecordsProcessed) -> None:
+        life = self._reads.get(event.client)
+        if life is not None and self._covers(event.from_offset, event.to_offset):
+            self._add(life, event, SpanKind.PROCESSED, event.client, f"processed it for group {event.group}")
 
-    def _offset_committed(self, event: EventTuple) -> None:
-        broker, group, offset = event[4], event[5], event[8]
+    def _offset_committed(self, event: events.OffsetCommitted | events.OffsetMaterialized) -> None:
         life = self._newest()
-        if life is not None and offset > self.offset and group not in life.committed_by:
-            life.committed_by[group] = None
-            words = f"committed offset {offset} for group {group}, which covers it"
-            self._add(life, event, SpanKind.OFFSET_COMMITTED, f"b{broker}", words)
+        if life is not None and event.committed_offset > self.offset and event.group not in life.committed_by:
+            life.committed_by[event.group] = None
+            words = f"committed offset {event.committed_offset} for group {event.group}, which covers it"
+            self._add(life, event, SpanKind.OFFSET_COMMITTED, f"b{event.broker}", words)
 
-    def _marker(self, event: EventTuple) -> None:
-        broker, offset, marker, producer_id, epoch, first = event[4], event[7], event[8], event[9], event[10], event[12]
-        life = self._life_of(self._holders.get(broker))
-        if life is None or not life.batch.transactional or life.batch.producer_id != producer_id:
+    def _marker(self, event: events.MarkerAppended) -> None:
+        life = self._life_of(self._holders.get(event.broker))
+        if life is None or not life.batch.transactional or life.batch.producer_id != event.producer_id:
             return
-        if 0 <= first <= self.offset < offset and not any(span.kind is SpanKind.MARKER for span in life.spans):
-            words = f"appended the {marker} marker of its transaction (producer ID {producer_id}, epoch {epoch}) at offset {offset}"
-            self._add(life, event, SpanKind.MARKER, f"b{broker}", words)
+        covers = 0 <= event.first_offset <= self.offset < event.marker_offset
+        if covers and not any(span.kind is SpanKind.MARKER for span in life.spans):
+            words = (
+                f"appended the {event.marker} marker of its transaction (producer ID {event.producer_id}, epoch {event.producer_epoch}) "
+                f"at offset {event.marker_offset}"
+            )
+            self._add(life, event, SpanKind.MARKER, f"b{event.broker}", words)
 
-    def _skipped(self, event: EventTuple) -> None:
+    def _skipped(self, event: events.AbortedRecordsSkipped) -> None:
         life = self._newest()
-        if life is not None and self._covers(event[7], event[8]):
-            self._add(life, event, SpanKind.SKIPPED, event[4], "skipped it, because its transaction was aborted")
+        if life is not None and self._covers(event.from_offset, event.to_offset):
+            self._add(life, event, SpanKind.SKIPPED, event.consumer, "skipped it, because its transaction was aborted")
 
-    def _lost(self, event: EventTuple) -> None:
-        epoch, start, end = event[7], event[8], event[9]
+    def _lost(self, event: events.RecordsLost) -> None:
         for life in self.lives:
-            if life.term.epoch == epoch and self._covers(start, end):
-                words = f"is the leader but lacks it: it is LOST (epoch {event[10]}; caused by event {event[11]})"
-                self._add(life, event, SpanKind.LOST, f"b{event[6]}", words)
+            if life.term.epoch == event.epoch and self._covers(event.from_offset, event.to_offset):
+                words = f"is the leader but lacks it: it is LOST (epoch {event.leader_epoch}; caused by event {event.doomed_by})"
+                self._add(life, event, SpanKind.LOST, f"b{event.broker}", words)
 
-    def _recovered(self, event: EventTuple) -> None:
+    def _recovered(self, event: events.RecordsRecovered) -> None:
         for life in self.lives:
-            if life.term.epoch == event[7] and self._covers(event[8], event[9]):
-                self._add(life, event, SpanKind.RECOVERED, f"b{event[6]}", "is the leader and has it: it is no longer lost")
+            if life.term.epoch == event.epoch and self._covers(event.from_offset, event.to_offset):
+                self._add(life, event, SpanKind.RECOVERED, f"b{event.broker}", "is the leader and has it: it is no longer lost")
 
-    def _duplicated(self, event: EventTuple) -> None:
-        broker, producer, start = event[6], event[7], event[8]
+    def _duplicated(self, event: events.RecordsDuplicated) -> None:
+        broker, producer, start = event.broker, event.producer, event.from_offset
         log = self.cluster.brokers[broker].disk.logs.get(self.tp)
         term = None if log is None else log.term_at(start)
         if term is None:
@@ -327,13 +320,13 @@ class RecordTrace:
                 words = f"appended a retry of its batch: a copy is at offset {start + self.offset - life.batch.base}"
                 self._add(life, event, SpanKind.DUPLICATED, f"b{broker}", words)
 
-    def _duplicate_dropped(self, event: EventTuple) -> None:
-        life = self._life_of(self._holders.get(event[4]))
-        if life is not None and self._covers(event[8], event[9]):
-            self._add(life, event, SpanKind.DUPLICATED, f"b{event[4]}", "recognized a retry of its batch, and did not append it again")
+    def _duplicate_dropped(self, event: events.DuplicateDropped) -> None:
+        life = self._life_of(self._holders.get(event.broker))
+        if life is not None and self._covers(event.from_offset, event.to_offset):
+            self._add(life, event, SpanKind.DUPLICATED, f"b{event.broker}", "recognized a retry of its batch, and did not append it again")
 
-    def _cleaned(self, event: EventTuple) -> None:
-        broker = event[4]
+    def _cleaned(self, event: events.LogCleaned) -> None:
+        broker = event.broker
         life, log = self._life_of(self._holders.get(broker)), self.cluster.brokers[broker].disk.logs.get(self.tp)
         if life is not None and log is not None and broker not in life.cleaned_by and log.next_record(self.offset) != self.offset:
             life.cleaned_by[broker] = None

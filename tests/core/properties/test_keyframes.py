@@ -13,7 +13,7 @@ from core.kafka.release import RELEASES, Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.recorded_acts import recorded_act
+from core.lab.recorded_acts import act_of
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane
 from core.sim.units import SECOND, US_PER_MS
 from scenarios import catalogue
@@ -141,7 +141,7 @@ def test_a_script_can_be_put_aside_after_every_act(name: str) -> None:
     for event in events:
         if event[3] == Acted.kind:
             cluster.run_until(event[1])
-            cluster.do(recorded_act(*event[4:6]))
+            cluster.do(act_of(event))
             cluster = Cluster.restore(cluster.snapshot(), again.append)
     if events[-1][1] > cluster.now:
         cluster.run_until(events[-1][1])

@@ -6,7 +6,7 @@ import pytest
 
 from core.kafka.events import KINDS as KAFKA_KINDS
 from core.models.catalogue import KINDS as MODEL_KINDS
-from core.sim.events import NOTABLE, Event, columns_of, content_of, kind_of, seq_of, time_of, without_causes
+from core.sim.events import NOTABLE, Event, content_of, kind_of, seq_of, time_of, values_of, without_causes
 from tests.core.kafka.sentence_samples import samples
 
 
@@ -47,7 +47,7 @@ def test_a_typed_event_is_the_recorded_tuple() -> None:
 
 @pytest.mark.parametrize("event", [RECORDED, Moved(RECORDED)])
 def test_every_event_has_a_number_a_time_a_kind_and_columns(event: tuple) -> None:
-    assert (seq_of(event), time_of(event), kind_of(event), columns_of(event)) == (7, 2_000, "moved", ("n1", 10, 20))
+    assert (seq_of(event), time_of(event), kind_of(event), values_of(event)) == (7, 2_000, "moved", ("n1", 10, 20))
     assert content_of(event) == content_of((8, 2_000, 0, "moved", "n1", 10, 20)) != content_of((7, 2_001, (5, 3), "moved", "n1", 10, 20))
     assert without_causes(event) == (7, 2_000, 0, "moved", "n1", 10, 20)
 
