@@ -110,6 +110,7 @@ class KafkaRaftClient:
         high_watermark: the end of the committed entries, as far as the running process knows.
         active: the active controller if this voter leads; otherwise, None.
         followers: the progress of the other voters if this voter leads.
+        has_fetched: whether this voter has fetched from the leader since it began to follow it (`FollowerState#hasFetchedFromLeader`).
     """
 
     def __init__(self, host: Node, quorum: QuorumContext, seed: int) -> None:
@@ -125,6 +126,7 @@ class KafkaRaftClient:
         self.high_watermark = 0
         self.active: ActiveController | None = None
         self.followers: dict[str, FollowerProgress] = {}
+        self.has_fetched = False
         self._random = RandomStream(f"{seed}:quorum:{self.name}")
         self._former_leader = ""
         self._votes_granted: dict[str, None] = {}
@@ -291,12 +293,14 @@ class KafkaRaftClient:
 
     def _handle_vote_request(self, request: VoteRequest, sender: str) -> None:
         """Handle a request for a vote. In each epoch, vote for the first candidate whose log is not behind this voter's own log
-        (`#handleVoteRequest`)."""
-        if request.epoch > self.epoch and not request.pre:
+        (`#handleVoteRequest`). A pre-vote binds nobody. A voter refuses it only if there is a leader: it leads, or it has fetched from the
+        leader (`EpochState#canGrantVote`)."""
+        if request.epoch > self.epoch:
             self._enter_epoch(request.epoch)
         long_enough = (request.last_epoch, request.end) >= (self.last_epoch, len(self.log))
         if request.pre:
-            granted = request.epoch >= self.epoch and long_enough and self.role not in (Role.FOLLOWER, Role.LEADER)
+            has_leader = self.role is Role.LEADER or (self.role is Role.FOLLOWER and self.has_fetched)
+            granted = request.epoch == self.epoch and long_enough and not has_leader
         else:
             free = self.voted_for in ("", request.candidate) and not self.leader
             granted = request.epoch == self.epoch and free and long_enough
@@ -432,6 +436,7 @@ class KafkaRaftClient:
 
     def _transition_to_follower(self, leader: str) -> None:
         self.role, self.leader = Role.FOLLOWER, leader
+        self.has_fetched = False
         self._set_deadline(self.quorum.fetch_timeout)
         self._fetch()
 
@@ -465,6 +470,7 @@ class KafkaRaftClient:
             if end > self.high_watermark:
                 start, self.high_watermark = self.high_watermark, end
                 self.quorum.commit(self, start, end)
+        self.has_fetched = True
         self._set_deadline(self.quorum.fetch_timeout)
         self._fetch()
 
