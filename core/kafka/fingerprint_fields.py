@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.applications.processes.process import Process
+from core.kafka.applications.processes.processed_records import ProcessedRecords
+from core.kafka.applications.services.holding_process import HoldingProcess
+from core.kafka.applications.services.retry_worker import FailureRule
+from core.kafka.applications.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
+from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
 from core.kafka.broker.controller_requests.producer_id_manager import ProducerIdManager
@@ -22,15 +28,9 @@ from core.kafka.clients.group_member.coordinator_calls import CoordinatorCalls
 from core.kafka.clients.group_member.group_member import GroupMember
 from core.kafka.clients.group_member.membership_manager import MembershipManager
 from core.kafka.clients.group_member.offset_commits import Commit, OffsetCommits
-from core.kafka.clients.processes.process import Process
-from core.kafka.clients.processes.processed_records import ProcessedRecords
 from core.kafka.clients.producer.coordinator_requests import CoordinatorRequests
 from core.kafka.clients.producer.sender import Sender
 from core.kafka.clients.producer.transaction_manager import TransactionManager
-from core.kafka.clients.services.holding_process import HoldingProcess
-from core.kafka.clients.services.retry_worker import FailureRule
-from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
-from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.group_coordinator.classic_group.classic_group import ClassicGroup
 from core.kafka.group_coordinator.classic_group.classic_group_member import ClassicGroupMember, Parked

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.kafka.admin_requests import AdminRequest, CreateTopic
+from core.kafka.applications.processes.process import Process
+from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.broker.broker import Broker
 from core.kafka.clients.api_versions import ApiVersions
 from core.kafka.clients.client import Client
@@ -13,9 +15,7 @@ from core.kafka.clients.client_settings import CONSUMER, PRODUCER
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.consumer.group_consumer import PolledRecords
 from core.kafka.clients.group_member.group_member import GroupMember
-from core.kafka.clients.processes.process import Process
 from core.kafka.clients.producer.producer import Producer
-from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.controller.quorum_controller import QuorumController

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import attrs
 
+from core.kafka.applications.processes.process_step import Delivery, ProcessStep
+from core.kafka.applications.services.service_config import DueFrom, ServiceCommit, ServiceStep
 from core.kafka.clients.group_member.member_config import CommitMode
-from core.kafka.clients.processes.process_step import Delivery, ProcessStep
 from core.kafka.clients.producer.keyed_records import keys_of
-from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep
 from core.kafka.ids import TopicPartition
 from core.kafka.settings.not_modeled import NOT_MODELED, TOPIC_NOT_MODELED, not_modeled
 from core.kafka.settings.registry import COARSER, SETTINGS, setting_named

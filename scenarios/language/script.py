@@ -24,10 +24,10 @@ from typing import Final
 
 import attrs
 
+from core.kafka.applications.services.delay_levels import level_topic, producer_name, worker_name
+from core.kafka.applications.services.retry_topics import chain, retry_worker
+from core.kafka.applications.services.service_config import instance_names
 from core.kafka.clients.client_config import client_config
-from core.kafka.clients.services.delay_levels import level_topic, producer_name, worker_name
-from core.kafka.clients.services.retry_topics import chain, retry_worker
-from core.kafka.clients.services.service_config import instance_names
 from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from core.kafka.clients.processes.process_step import ProcessStep
+from core.kafka.applications.processes.process_step import ProcessStep
 from scenarios.readings.group_readings import ENDED, of_member
 from scenarios.readings.reading import DURATION, NUMBER, STATISTICS, WORD, Moment, Reading
 

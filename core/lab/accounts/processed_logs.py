@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from core.kafka.clients.processes.processed_records import ProcessedRecords
-from core.kafka.clients.services.service_records import RetriedRecords, processed_records
+from core.kafka.applications.processes.processed_records import ProcessedRecords
+from core.kafka.applications.services.service_records import RetriedRecords, processed_records
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, Term
 from core.kafka.log.offset_set import OffsetSet

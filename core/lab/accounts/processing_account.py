@@ -1,6 +1,6 @@
 """The account of processes: which output records each input record has, and which input was processed twice, only in part, or never.
 
-A batch that a process wrote says which input records it comes from (`core.kafka.clients.processes.processed_records`). The account reads
+A batch that a process wrote says which input records it comes from (`core.kafka.applications.processes.processed_records`). The account reads
 the output batches in the leaders' logs, so it is always exact. An output record counts if consumers with isolation level read_committed see
 it. All processes of a group count as one, because they share their input.
 

@@ -7,10 +7,10 @@ from typing import Final
 import attrs
 
 from core.kafka.admin_requests import CreateTopic
+from core.kafka.applications.processes.consuming_process import ConsumingProcess
 from core.kafka.clients.client_config import ACKS_ALL, ACKS_CONFLICT, ClientConfig, Idempotence, client_config
 from core.kafka.clients.client_settings import CONSUMER, PRODUCER, client_setting_named
 from core.kafka.clients.consumer.consumer import Consumer
-from core.kafka.clients.processes.consuming_process import ConsumingProcess
 from core.kafka.clients.producer.keyed_records import KeyedRecords, keys_of
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.clients.producer.producer_transaction_state import SEND

@@ -9,10 +9,10 @@ import attrs
 
 from core.kafka import events
 from core.kafka.admin_requests import CreateTopic
+from core.kafka.applications.processes.consuming_process import ConsumingProcess
 from core.kafka.clients.group_member.group_member import GroupMember
 from core.kafka.clients.group_member.member_config import CommitMode, MemberConfig, Reset, reset_duration
 from core.kafka.clients.group_member.member_removal import MemberRemoval
-from core.kafka.clients.processes.consuming_process import ConsumingProcess
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client

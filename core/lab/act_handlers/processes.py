@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
+from core.kafka.applications.processes.process import Process, ProcessConfig
+from core.kafka.applications.processes.process_step import LOOP, START, Delivery, ProcessStep
 from core.kafka.clients.client_settings import PRODUCER
-from core.kafka.clients.processes.process import Process, ProcessConfig
-from core.kafka.clients.processes.process_step import LOOP, START, Delivery, ProcessStep
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client, config_of

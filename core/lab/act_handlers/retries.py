@@ -6,10 +6,10 @@ import itertools
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
+from core.kafka.applications.services.retry_topics import chain, retry_worker
+from core.kafka.applications.services.retry_worker import MILLION, FailureRule, RetryConfig, RetryWorker
+from core.kafka.applications.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
 from core.kafka.clients.client_settings import PRODUCER
-from core.kafka.clients.services.retry_topics import chain, retry_worker
-from core.kafka.clients.services.retry_worker import MILLION, FailureRule, RetryConfig, RetryWorker
-from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import config_of

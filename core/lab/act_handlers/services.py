@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
+from core.kafka.applications.services.delay_levels import level_for, level_topic, level_us, producer_name, worker_name
+from core.kafka.applications.services.delay_producer import DelayProducer
+from core.kafka.applications.services.delay_worker import DelayWorker
+from core.kafka.applications.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig, instance_names
+from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.clients.client_config import ClientConfig
 from core.kafka.clients.client_settings import PRODUCER
-from core.kafka.clients.services.delay_levels import level_for, level_topic, level_us, producer_name, worker_name
-from core.kafka.clients.services.delay_producer import DelayProducer
-from core.kafka.clients.services.delay_worker import DelayWorker
-from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig, instance_names
-from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from core.kafka.clients.services.delay_levels import LEVELS
+from core.kafka.applications.services.delay_levels import LEVELS
 from core.lab.acts.act import Act
 
 

@@ -24,10 +24,10 @@ from typing import Final, NamedTuple
 
 import attrs
 
+from core.kafka.applications.processes.process import Process
+from core.kafka.applications.services.delay_worker import DelayWorker
 from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
 from core.kafka.clients.consumer.consumer import Consumer
-from core.kafka.clients.processes.process import Process
-from core.kafka.clients.services.delay_worker import DelayWorker
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange
 from core.kafka.log.offset_set import OffsetSet

@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 import attrs
 
 from core.kafka import events
+from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.clients.group_member.group_member import GroupMember
-from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.events import EventTuple
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Run, Term

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.clients.processes.process import Process
+from core.kafka.applications.processes.process import Process
 from core.lab.accounts.processed_logs import OutputRecords
 from core.lab.accounts.processing_account import Counts, Harm, Processing
 from core.lab.cluster_nodes import ClusterNodes

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from core.kafka.applications.processes.process import Process
+from core.kafka.applications.services.delay_worker import DelayWorker
+from core.kafka.applications.services.retry_worker import RetryWorker
+from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.clients.consumer.group_consumer import PolledRecords
-from core.kafka.clients.processes.process import Process
-from core.kafka.clients.services.delay_worker import DelayWorker
-from core.kafka.clients.services.retry_worker import RetryWorker
-from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.ids import TopicPartition
 from core.kafka.log.offset_set import OffsetSet
 from core.lab.accounts.processed_logs import dead_letters

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 
+from core.kafka.applications.processes.process import Process
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.clients.processes.process import Process
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.kafka import events
-from core.kafka.clients.processes.processed_records import ProcessedRecords
-from core.kafka.clients.services.service_records import RetriedRecords
+from core.kafka.applications.processes.processed_records import ProcessedRecords
+from core.kafka.applications.services.service_records import RetriedRecords
 from core.kafka.group_coordinator.offsets_log import OffsetKey
 from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.log.control_record import COMMIT

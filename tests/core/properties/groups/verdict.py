@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-from core.kafka.clients.processes.process import Process
-from core.kafka.clients.services.delay_worker import DelayWorker
-from core.kafka.clients.services.retry_worker import RetryWorker
+from core.kafka.applications.processes.process import Process
+from core.kafka.applications.services.delay_worker import DelayWorker
+from core.kafka.applications.services.retry_worker import RetryWorker
 from core.kafka.ids import TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.lab.accounts.consumption_account import Consumption

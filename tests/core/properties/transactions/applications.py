@@ -11,7 +11,7 @@ from typing import Final
 
 import attrs
 
-from core.kafka.clients.processes.process_step import ProcessStep
+from core.kafka.applications.processes.process_step import ProcessStep
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.ids import TopicPartition
 from core.lab import acts

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from core.kafka.clients.processes.process import Process
+from core.kafka.applications.processes.process import Process
 from core.kafka.ids import TopicPartition
 from core.kafka.log.control_record import COMMIT
 from core.kafka.log.replica_log import ReplicaLog

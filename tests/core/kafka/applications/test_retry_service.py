@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.clients.services.retry_topics import chain, suffixes
-from core.kafka.clients.services.retry_worker import MILLION, FailureRule, RetryWorker
+from core.kafka.applications.services.retry_topics import chain, suffixes
+from core.kafka.applications.services.retry_worker import MILLION, FailureRule, RetryWorker
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from core.kafka import events
-from core.kafka.clients.processes.consuming_process import ConsumingProcess
+from core.kafka.applications.processes.consuming_process import ConsumingProcess
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts

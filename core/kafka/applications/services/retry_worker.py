@@ -16,13 +16,13 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from core.kafka import errors, events
+from core.kafka.applications.services.service_config import WorkerConfig
+from core.kafka.applications.services.service_records import HeldRecords, RetriedRecords
+from core.kafka.applications.services.service_worker import ServiceWorker
+from core.kafka.applications.services.worker_phase import Phase
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.consumer.group_consumer import GroupCall
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
-from core.kafka.clients.services.service_config import WorkerConfig
-from core.kafka.clients.services.service_records import HeldRecords, RetriedRecords
-from core.kafka.clients.services.service_worker import ServiceWorker
-from core.kafka.clients.services.worker_phase import Phase
 from core.kafka.durability_observer import DurabilityObserver, Tried
 from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.ids import TopicPartition

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.applications.services.service_records import DelayedRecords
 from core.kafka.clients.producer.producer import Producer
-from core.kafka.clients.services.service_records import DelayedRecords
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.sim.journal import Journal

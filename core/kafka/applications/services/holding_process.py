@@ -9,13 +9,13 @@ from abc import abstractmethod
 from typing import Final
 
 from core.kafka import events
+from core.kafka.applications.processes.consuming_process import ConsumingProcess
+from core.kafka.applications.services.held_queue import HeldQueue
+from core.kafka.applications.services.service_config import DueFrom, ServiceStep, WorkerConfig
+from core.kafka.applications.services.service_consumer import ServiceConsumer
+from core.kafka.applications.services.service_records import DelayedRecords, HeldRecords
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.consumer.group_consumer import PolledRecords
-from core.kafka.clients.processes.consuming_process import ConsumingProcess
-from core.kafka.clients.services.held_queue import HeldQueue
-from core.kafka.clients.services.service_config import DueFrom, ServiceStep, WorkerConfig
-from core.kafka.clients.services.service_consumer import ServiceConsumer
-from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release

@@ -6,7 +6,7 @@ from __future__ import annotations
 import heapq
 from typing import Final
 
-from core.kafka.clients.services.service_records import HeldRecords
+from core.kafka.applications.services.service_records import HeldRecords
 
 
 class HeldQueue:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
+from core.kafka.applications.services.delay_levels import level_topic
 from core.kafka.clients.group_member.member_config import MemberConfig
-from core.kafka.clients.services.delay_levels import level_topic
 
 
 class ServiceCommit(enum.StrEnum):

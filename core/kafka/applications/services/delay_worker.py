@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.applications.processes.processed_records import ProcessedRecords
+from core.kafka.applications.services.delay_levels import level_for, level_topic
+from core.kafka.applications.services.service_config import WorkerConfig
+from core.kafka.applications.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
+from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
-from core.kafka.clients.processes.processed_records import ProcessedRecords
-from core.kafka.clients.services.delay_levels import level_for, level_topic
-from core.kafka.clients.services.service_config import WorkerConfig
-from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
-from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.durability_observer import DurabilityObserver, ForwardTimes
 from core.kafka.release import Release
 from core.sim.journal import Journal

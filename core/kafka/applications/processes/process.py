@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from core.kafka import errors, events
+from core.kafka.applications.processes.consuming_process import RECORD_BYTES, ConsumingProcess
+from core.kafka.applications.processes.process_step import START, Delivery, ProcessStep, next_step
+from core.kafka.applications.processes.processed_records import ProcessedRecords
 from core.kafka.clients.consumer.group_consumer import GroupCall, PolledRecords
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.clients.group_member.member_consumer import MemberConsumer
-from core.kafka.clients.processes.consuming_process import RECORD_BYTES, ConsumingProcess
-from core.kafka.clients.processes.process_step import START, Delivery, ProcessStep, next_step
-from core.kafka.clients.processes.processed_records import ProcessedRecords
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.clients.producer.transactional_offsets import NOT_OWNED
 from core.kafka.durability_observer import DurabilityObserver

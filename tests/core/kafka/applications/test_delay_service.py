@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.clients.services.delay_levels import LEVELS, level_for, level_us
-from core.kafka.clients.services.delay_worker import DelayWorker
-from core.kafka.clients.services.held_queue import HeldQueue
-from core.kafka.clients.services.service_records import HeldRecords
+from core.kafka.applications.services.delay_levels import LEVELS, level_for, level_us
+from core.kafka.applications.services.delay_worker import DelayWorker
+from core.kafka.applications.services.held_queue import HeldQueue
+from core.kafka.applications.services.service_records import HeldRecords
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts

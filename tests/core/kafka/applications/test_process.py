@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from core.kafka import events
-from core.kafka.clients.processes.process import Process
-from core.kafka.clients.processes.process_step import LOOP, START, Delivery, ProcessStep, next_step
+from core.kafka.applications.processes.process import Process
+from core.kafka.applications.processes.process_step import LOOP, START, Delivery, ProcessStep, next_step
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import MetadataResponse
 from core.kafka.release import RELEASES

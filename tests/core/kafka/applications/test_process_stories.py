@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.clients.processes.process import Process
+from core.kafka.applications.processes.process import Process
 from core.kafka.group_coordinator.group_requests import OffsetFetchRequest
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES

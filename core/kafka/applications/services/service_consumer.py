@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from core.kafka.applications.services.service_records import HeldRecords
 from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.clients.group_member.member_consumer import MemberConsumer, MemberOwner
-from core.kafka.clients.services.service_records import HeldRecords
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic_group.classic_group_messages import Partitions
 from core.kafka.messages import FetchedPartition

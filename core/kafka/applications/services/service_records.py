@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core.kafka.clients.processes.consuming_process import RECORD_BYTES
-from core.kafka.clients.processes.processed_records import ProcessedRecords
+from core.kafka.applications.processes.consuming_process import RECORD_BYTES
+from core.kafka.applications.processes.processed_records import ProcessedRecords
 from core.kafka.ids import TopicPartition
 
 

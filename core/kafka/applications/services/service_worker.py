@@ -17,14 +17,14 @@ from abc import abstractmethod
 from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.applications.services.holding_process import HoldingProcess
+from core.kafka.applications.services.service_config import ServiceCommit, ServiceStep, WorkerConfig
+from core.kafka.applications.services.service_consumer import ServiceConsumer
+from core.kafka.applications.services.service_records import HeldRecords
+from core.kafka.applications.services.worker_phase import Phase
 from core.kafka.clients.consumer.group_consumer import GroupCall
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.clients.producer.transactional_offsets import NOT_OWNED
-from core.kafka.clients.services.holding_process import HoldingProcess
-from core.kafka.clients.services.service_config import ServiceCommit, ServiceStep, WorkerConfig
-from core.kafka.clients.services.service_consumer import ServiceConsumer
-from core.kafka.clients.services.service_records import HeldRecords
-from core.kafka.clients.services.worker_phase import Phase
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.ids import NO_LEADER
