@@ -40,7 +40,7 @@ def cluster_at(source: str, at: int | None, *, log: bool, release: Release | Non
         return run.cluster
     reader = LogReader(source)
     events = list(reader)
-    end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
+    end = reader.end.t if reader.end is not None else time_of(events[-1]) if events else 0
     try:
         cluster = Cluster(reader.spec, reader.release, reader.header.seed)
         for event in events:

@@ -92,7 +92,7 @@ def _observe_log(source: str, at: int | None, observer: SessionObserver) -> Clus
                 if count != number:
                     raise _Differs(min(count, number) + 2)
                 cluster.do(act_of(event))
-        end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
+        end = reader.end.t if reader.end is not None else time_of(events[-1]) if events else 0
         cluster.run_until(max(cluster.now, end if at is None else at))
     except _Differs as differs:
         raise LogError(source, differs.args[0], "a replay of the log produces a different event here; 'isrlab replay' shows both") from None

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from core.kafka.events import KINDS, explain
 from core.kafka.events.base import name_of
-from core.sim.events import causes_of, first_cause, kind_of, seq_of, time_of
+from core.sim.events import causes_of, first_cause, kind_of, seq_of, time_of, values_of
 from scenarios.io.escaping import escape_json
 from scenarios.io.output_files import Writes
 from scenarios.logs.log_reader import LogReader
@@ -107,7 +107,7 @@ def _arrows(event: tuple[Any, ...]) -> Iterator[tuple[int | str, int]]:
 def _entries(event: tuple[Any, ...], tracks: _Tracks, effects: Sequence[int | str]) -> Iterator[dict[str, Any]]:
     """Yield the trace entries of an event: a slice, the ends of the arrows from its causes, and the starts of the arrows to its effects."""
     seq, time, cause, kind = seq_of(event), time_of(event), first_cause(event), kind_of(event)
-    columns = dict(zip(KINDS[kind].columns, event[4:], strict=True))
+    columns = dict(zip(KINDS[kind].columns, values_of(event), strict=True))
     where = {"pid": PROCESS, "tid": tracks.of(kind, columns), "ts": time}
     name = f"{kind} {name_of(columns['topic'], columns['partition'])}" if "partition" in columns else kind
     yield {"ph": "X", "name": name, "cat": kind, "dur": 1, **where, "args": {"what": explain(event), "seq": seq, "cause": cause, **columns}}

@@ -312,7 +312,7 @@ class _Parser:
                 token.offset, f"unknown event {self.named(token)}", did_you_mean(token.text, KINDS, "for example leader-elected")
             )
         types = column_types(event)
-        columns: list[tuple[int, Any]] = []
+        columns: list[tuple[str, Any]] = []
         if self.took("{"):
             while not self.took("}"):
                 if columns:
@@ -320,7 +320,7 @@ class _Parser:
                 columns.extend(self.column(token.text, types))
         return EventPattern(self.since(token.offset), token.text, tuple(columns))
 
-    def column(self, kind: str, types: dict[str, str]) -> list[tuple[int, Any]]:
+    def column(self, kind: str, types: dict[str, str]) -> list[tuple[str, Any]]:
         name = self.take()
         column = name.text.replace("-", "_")
         if column not in types:
@@ -328,16 +328,15 @@ class _Parser:
             raise ConditionError(name.offset, f"{kind} has no column {self.named(name)}", did_you_mean(name.text, known))
         if not self.took(":"):
             self.need("=")
-        index = 4 + list(types).index(column)
         token = self.take()
         if token.text == "[" and types[column].startswith("tuple"):
-            return [(index, self.listed(token).take(None))]  # type: ignore[arg-type]
+            return [(column, self.listed(token).take(None))]  # type: ignore[arg-type]
         if token.kind != "word":
             raise ConditionError(token.offset, f"expected a value, not {self.named(token)}")
         if column == "partition" and not _is_int(token.text):
             tp = self.names.partition(token)
-            return [(4 + list(types).index("topic"), tp.topic), (index, tp.partition)]
-        return [(index, self.column_value(token, column, types[column]))]
+            return [("topic", tp.topic), (column, tp.partition)]
+        return [(column, self.column_value(token, column, types[column]))]
 
     def column_value(self, token: Token, column: str, kind: str) -> Any:
         if kind == "str":

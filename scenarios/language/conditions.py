@@ -22,7 +22,7 @@ import attrs
 
 from core.kafka.events import KINDS, column_types
 from core.kafka.ids import TopicPartition
-from core.sim.events import kind_of, seq_of
+from core.sim.events import kind_of, seq_of, values_of
 from scenarios.errors import did_you_mean
 from scenarios.language.tokens import ConditionError, Token
 from scenarios.readings.all_readings import READINGS
@@ -210,12 +210,13 @@ class EventPattern:
 
     text: str
     kind: str
-    columns: tuple[tuple[int, Any], ...] = ()
-    """Pairs that consist of an index in the event tuple and the value that is required there."""
+    columns: tuple[tuple[str, Any], ...] = ()
+    """Pairs that consist of the name of a column and the value that it must have."""
 
     def matches(self, event: tuple[Any, ...]) -> bool:
         """Return whether an event of the right kind has all required values."""
-        return all(_same(event[index], value) for index, value in self.columns)
+        known = KINDS[self.kind](event)
+        return all(_same(getattr(known, name), value) for name, value in self.columns)
 
     def found(self, moment: Moment) -> list[tuple[Any, ...]]:
         """Return the matching events at or before a given time."""
@@ -258,7 +259,7 @@ class Order(Condition):
             if following is None:
                 break
             reached.append(following)
-            after = following[0]
+            after = seq_of(following)
         return reached
 
     def holds(self, moment: Moment) -> bool:
@@ -276,7 +277,7 @@ class Order(Condition):
 def _shown(event: tuple[Any, ...]) -> str:
     names = list(column_types(KINDS[kind_of(event)]))
     columns = ", ".join(
-        f"{name}={list(value) if isinstance(value, tuple) else value}" for name, value in zip(names, event[4:], strict=True)
+        f"{name}={list(value) if isinstance(value, tuple) else value}" for name, value in zip(names, values_of(event), strict=True)
     )
     return f"event {seq_of(event)} {kind_of(event)} {{{columns}}}"
 

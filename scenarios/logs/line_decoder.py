@@ -17,7 +17,7 @@ from msgspec.structs import astuple
 from core.kafka.events import KINDS, Event, PartitionsCreated, TopicCreated, TopicDeleted, TopicRefused
 from core.kafka.ids import NO_LEADER
 from core.lab.spec import MAX_PARTITIONS, ClusterSpec
-from core.sim.events import kind_of
+from core.sim.events import kind_of, values_of
 from scenarios.errors import did_you_mean
 
 _MOST: Final = 2**63 - 1
@@ -178,7 +178,7 @@ class LineDecoder:
         if reading.creates:
             self._create(event)
         elif reading.deletes:
-            self._deleted[event[4]] = None
+            self._deleted[TopicDeleted(event).topic] = None
         return event
 
     def _reading(self, kind: str, line: bytes) -> _Reading:
@@ -218,21 +218,23 @@ class LineDecoder:
         return f"unknown partition {topic[:40]}-{partition}; the topic has {count:,} partition{'s' if count != 1 else ''}, numbered from 0"
 
     def _create(self, event: tuple[Any, ...]) -> None:
-        topic, there = event[4], self._partitions.get(event[4])
-        self._partitions[topic] = max(event[6], there or 0)
-        if kind_of(event) == TopicCreated.kind:
-            if event[4] in self._deleted:
-                del self._deleted[event[4]]
+        new = TopicCreated(event) if kind_of(event) == TopicCreated.kind else PartitionsCreated(event)
+        topic, there = new.topic, self._partitions.get(new.topic)
+        self._partitions[topic] = max(new.partitions, there or 0)
+        if isinstance(new, TopicCreated):
+            if topic in self._deleted:
+                del self._deleted[topic]
             elif there is not None:
                 raise WrongEvent(f"topic '{topic[:40]}' already exists; an earlier line creates it", event)
-        elif there is not None and event[6] != there + event[5]:
-            raise WrongEvent(f"{topic[:40]} has {there:,} partitions; adding {event[5]:,} does not result in {event[6]:,}", event)
+        elif there is not None and new.partitions != there + new.added:
+            problem = f"{topic[:40]} has {there:,} partitions; adding {new.added:,} does not result in {new.partitions:,}"
+            raise WrongEvent(problem, event)
 
 
 def _out_of_bounds(event: tuple[Any, ...]) -> str:
     """Return the error message for an event that has a number outside its bounds; empty if all numbers are within them."""
     columns = KINDS[kind_of(event)].columns
-    for (name, written), value in zip(columns.items(), event[len(STAMP) :], strict=True):
+    for (name, written), value in zip(columns.items(), values_of(event), strict=True):
         least, most = _BOUNDS.get(name, _COUNT)
         if written == "int" and not least <= value <= most:
             return f"{name} cannot be {value}; it must be {f'at least {least}' if value < least else f'at most {most:,}'}"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from core.kafka.events import KINDS
-from core.sim.events import kind_of
+from core.sim.events import causes_of, kind_of, seq_of, time_of, values_of
 from scenarios.logs.line_decoder import MORE_CAUSES, STAMP, columns_of
 
 _struct_types: Final[dict[str, Callable[..., msgspec.Struct]]] = {}
@@ -24,13 +24,13 @@ def _struct_type(kind: str) -> Callable[..., msgspec.Struct]:
 
 def _with_more_causes(event: tuple[Any, ...]) -> msgspec.Struct:
     """Return the struct for an event that has several causes."""
-    kind, (cause, *more) = kind_of(event), event[2]
+    kind, (cause, *more) = kind_of(event), causes_of(event)
     made = _struct_types.get(f"{kind}+")
     if made is None:
         made = _struct_types[f"{kind}+"] = msgspec.defstruct(
             KINDS[kind].__name__, [*STAMP, *columns_of(KINDS[kind]), MORE_CAUSES], gc=False
         )
-    return made(*event[:2], cause, *event[3:], tuple(more))
+    return made(seq_of(event), time_of(event), cause, kind, *values_of(event), tuple(more))
 
 
 _encoder: Final = msgspec.json.Encoder()

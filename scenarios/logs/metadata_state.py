@@ -8,12 +8,25 @@ from __future__ import annotations
 
 import attrs
 
-from core.kafka.events import decode
+from core.kafka.events import (
+    Acted,
+    BrokerFenced,
+    BrokerJoined,
+    BrokerLeft,
+    BrokerRegistered,
+    BrokerUnfenced,
+    BrokerUnregistered,
+    PartitionChanged,
+    SettingChanged,
+    TopicCreated,
+    TopicDeleted,
+    decode,
+)
 from core.kafka.release import Release
 from core.kafka.settings.registry import TOPIC_SETTINGS
 from core.lab.acts import CreateTopic
 from core.lab.recorded_acts import act_of
-from core.sim.events import kind_of, seq_of, time_of
+from core.sim.events import seq_of, time_of
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.errors import LogError
 from scenarios.logs.log_reader import LogReader
@@ -59,40 +72,37 @@ def read_metadata_state(reader: LogReader, until_us: int | None = None) -> Metad
     for event in reader:
         if until_us is not None and time_of(event) > until_us:
             continue
-        kind = kind_of(event)
-        if kind == "partition-changed":
-            change = decode(event)
-            topic = topics.get(change.topic)  # type: ignore[attr-defined]
-            if topic is None:
-                wrong = f"unknown topic '{change.topic[:40]}'; no earlier line creates it"  # type: ignore[attr-defined]
-                raise LogError(reader.source, seq_of(event) + 1, wrong)
-            row = DescribedPartition(
-                **{
-                    name: getattr(change, name) for name in ("topic", "partition", "leader", "replicas", "isr", "elr", "adding", "removing")
-                },
-                elr_known=ElrColumn.LISTED,
-                last_known_elr=change.last_known_elr,  # type: ignore[attr-defined]
-            )
-            topic.rows[row.partition] = row
-        elif kind == "topic-created":
-            name, topic_id, partitions, factor = event[4:]
-            topics[name] = _Topic(topic_id, partitions, factor, configs.get(name, {}), {})
-        elif kind == "topic-deleted":
-            if event[4] in topics:
-                topics[event[4]].deleted = True
-        elif kind == "act" and event[4] == "create-topic":
-            try:
-                created = act_of(event)
-            except ValueError as wrong:
-                raise LogError(reader.source, seq_of(event) + 1, str(wrong)) from None
-            assert isinstance(created, CreateTopic)
-            configs[created.topic] = dict(created.config)
-        elif kind == "setting-changed" and event[4] in TOPIC_SETTINGS and event[5] in topics:
-            topics[event[5]].config[event[4]] = event[7]
-        elif kind in ("broker-fenced", "broker-registered", "broker-unregistered", "broker-left"):
-            live.discard(event[4])
-        elif kind in ("broker-unfenced", "broker-joined"):
-            live.add(event[4])
+        match decode(event):
+            case PartitionChanged() as change:
+                topic = topics.get(change.topic)
+                if topic is None:
+                    wrong = f"unknown topic '{change.topic[:40]}'; no earlier line creates it"
+                    raise LogError(reader.source, seq_of(event) + 1, wrong)
+                same = ("topic", "partition", "leader", "replicas", "isr", "elr", "last_known_elr", "adding", "removing")
+                row = DescribedPartition(**{name: getattr(change, name) for name in same}, elr_known=ElrColumn.LISTED)
+                topic.rows[row.partition] = row
+            case TopicCreated() as made:
+                topics[made.topic] = _Topic(made.topic_id, made.partitions, made.replication_factor, configs.get(made.topic, {}), {})
+            case TopicDeleted(topic=name) if name in topics:
+                topics[name].deleted = True
+            case Acted(act="create-topic"):
+                try:
+                    created = act_of(event)
+                except ValueError as wrong:
+                    raise LogError(reader.source, seq_of(event) + 1, str(wrong)) from None
+                assert isinstance(created, CreateTopic)
+                configs[created.topic] = dict(created.config)
+            case SettingChanged(name=name, subject=subject, new=value) if name in TOPIC_SETTINGS and subject in topics:
+                topics[subject].config[name] = value
+            case (
+                BrokerFenced(broker=broker)
+                | BrokerRegistered(broker=broker)
+                | BrokerUnregistered(broker=broker)
+                | BrokerLeft(broker=broker)
+            ):
+                live.discard(broker)
+            case BrokerUnfenced(broker=broker) | BrokerJoined(broker=broker):
+                live.add(broker)
     described = tuple(
         DescribedTopic(
             name, topic.topic_id, topic.partitions, topic.replication_factor, tuple(topic.config.items()),

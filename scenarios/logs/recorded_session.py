@@ -69,7 +69,7 @@ def read_session(path: str | Path) -> RecordedSession:
                 acts.append((time_of(event), act_of(event)))
             except ValueError as wrong:
                 raise LogError(reader.source, seq_of(event) + 1, str(wrong)) from None
-    end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
+    end = reader.end.t if reader.end is not None else time_of(events[-1]) if events else 0
     header = reader.header
     return RecordedSession(
         reader.source, reader.spec, reader.release, header.seed, header.scenario or "", tuple(acts), end, events, reader.problem()

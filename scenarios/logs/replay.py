@@ -96,7 +96,7 @@ def replay(path: str | Path) -> Replayed:
     source = str(path)
     acts = sum(kind_of(event) == Acted.kind for event in events)
     end = reader.end
-    time = end.t if end is not None else events[-1][1] if events else 0
+    time = end.t if end is not None else time_of(events[-1]) if events else 0
     header = reader.header
     try:
         _hold_header(reader, lines[0])
@@ -128,7 +128,7 @@ def _play(reader: LogReader, events: list[tuple[Any, ...]], lines: list[bytes], 
         try:
             cluster.do(act_of(event))
         except ActRefused as refused:
-            raise _Differs(at + 2, in_words(event), f"{event[4]} is refused: {refused}") from None
+            raise _Differs(at + 2, in_words(event), f"{Acted(event).act} is refused: {refused}") from None
         except ValueError as wrong:
             raise LogError(reader.source, at + 2, str(wrong)) from None
     # A session can end, or be killed, between two events at the same virtual time.

@@ -208,17 +208,18 @@ def _events(node: Node) -> Found:
 
 
 def _event(node: Node, kind: str) -> Found:
-    columns: list[tuple[int, str]] = []
+    columns: list[tuple[str, str]] = []
     count: Node | None = node
     if isinstance(node, Fields):
-        known = list(KINDS[kind].columns)
+        known = KINDS[kind].columns
         node.only("count", *known)
         count = node.get("count")
-        columns = [(known.index(name), as_text(value)) for name, value in node.values.items() if name in known]
-    text = f"{kind} {{{', '.join(f'{list(KINDS[kind].columns)[at]}={value}' for at, value in columns)}}}" if columns else kind
+        columns = [(name, as_text(value)) for name, value in node.values.items() if name in known]
+    text = f"{kind} {{{', '.join(f'{name}={value}' for name, value in columns)}}}" if columns else kind
 
     def take(moment: Moment) -> int:
-        return sum(all(_plain(event[4 + at]) == value for at, value in columns) for event in moment.events.get(kind, ()))
+        found = map(KINDS[kind], moment.events.get(kind, ()))
+        return sum(all(_plain(getattr(event, name)) == value for name, value in columns) for event in found)
 
     if count is None:
         return [(node.place, Comparison("events", text, NUMBER, ">=", 1, take, kind))]

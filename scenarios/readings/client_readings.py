@@ -39,6 +39,10 @@ def _reads_from(moment: Moment, client: str, tp: TopicPartition) -> Any:
     return None
 
 
+_acked: Final = events.ProduceAcked.reader("producer", "latency_us")
+_given_up: Final = events.ProduceGivenUp.reader("producer", "waited_us")
+
+
 def _latency(share: float) -> Callable[..., Any]:
     """Return a function that reads a percentile (by the nearest-rank method) of the time in µs that a producer's batches waited for a
     response.
@@ -48,8 +52,8 @@ def _latency(share: float) -> Callable[..., Any]:
     """
 
     def read(moment: Moment, client: str) -> Any:
-        taken = [event[LATENCY] for event in moment.events("produce-acked") if event[4] == client]
-        taken += [event[GIVEN_UP_AFTER] for event in moment.events("produce-given-up") if event[4] == client]
+        taken = [latency for producer, latency in map(_acked, moment.events(events.ProduceAcked.kind)) if producer == client]
+        taken += [waited for producer, waited in map(_given_up, moment.events(events.ProduceGivenUp.kind)) if producer == client]
         taken += [wait for wait in client_value(moment, client, "waits_us") or () if wait > STALL_BOUND]
         taken.sort()
         if not taken:
@@ -58,13 +62,6 @@ def _latency(share: float) -> Callable[..., Any]:
         return taken[max(rank, 1) - 1]
 
     return read
-
-
-LATENCY: Final = 11
-"""The index of `latency_us` in the event tuple of a `produce-acked` event."""
-
-GIVEN_UP_AFTER: Final = 10
-"""The index of `waited_us` in the event tuple of a `produce-given-up` event."""
 
 
 def _longest_wait(moment: Moment, client: str) -> Any:
@@ -95,9 +92,9 @@ TRANSACTION_STATES: Final = {
 
 def _transaction_state(moment: Moment, transactional_id: str) -> Any:
     """Return the last state that a coordinator has written for a transactional.id."""
-    for event in reversed(moment.events(events.TransactionStateChanged.kind)):
-        if event[5] == transactional_id:
-            return TRANSACTION_STATES[event[9]]
+    for changed in map(events.TransactionStateChanged, reversed(moment.events(events.TransactionStateChanged.kind))):
+        if changed.transactional_id == transactional_id:
+            return TRANSACTION_STATES[changed.transaction_state]
     return None
 
 

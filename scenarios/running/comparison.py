@@ -11,11 +11,11 @@ from typing import Any
 
 import attrs
 
-from core.kafka.events import KINDS, EventTuple, explain
-from core.kafka.ids import NO_LEADER
+from core.kafka.events import KINDS, PARTITION_OF, EventTuple, explain
+from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import Release
 from core.lab.cluster import Cluster
-from core.sim.events import kind_of, time_of
+from core.sim.events import content_of, kind_of, time_of, values_of
 from core.sim.units import format_duration
 from scenarios.language.script import Scenario
 from scenarios.running.runner import Result, Run, Sink
@@ -78,7 +78,7 @@ class Same:
         at, self._count = self._count, self._count + 1
         if self.found is None:
             other = self._reference[at] if at < len(self._reference) else None
-            if other is None or time_of(event) != other[1] or event[3:] != other[3:]:
+            if other is None or content_of(event) != content_of(other):
                 self.found = (at, other, event)
         if self._further is not None:
             self._further(event)
@@ -106,10 +106,8 @@ class Same:
 
 def partition_of(event: EventTuple) -> str:
     """Return the partition of an event; '' if it has none."""
-    columns = list(KINDS[kind_of(event)].columns)
-    if "topic" in columns and "partition" in columns:
-        return f"{event[4 + columns.index('topic')]}-{event[4 + columns.index('partition')]}"
-    return ""
+    of = PARTITION_OF.get(kind_of(event))
+    return "" if of is None else str(TopicPartition(*of(event)))
 
 
 def outcome_of(run: Run) -> Outcome:
@@ -209,11 +207,11 @@ def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
     other = difference.second if event is difference.first else difference.first
     if time_of(event) > difference.time:
         return f"no event until {format_duration(time_of(event))}; the next event is: {explain(event)}"
-    if kind_of(event) == "act" and other is not None and other[3] != "act":
+    if kind_of(event) == "act" and other is not None and kind_of(other) != "act":
         return f"no such act; the next event is: {explain(event)}"
     said = explain(event)
-    if other is not None and other[3] == kind_of(event) and explain(other) == said:
-        columns = zip(KINDS[kind_of(event)].columns, event[4:], other[4:], strict=True)
+    if other is not None and kind_of(other) == kind_of(event) and explain(other) == said:
+        columns = zip(KINDS[kind_of(event)].columns, values_of(event), values_of(other), strict=True)
         said += "; " + ", ".join(f"{name} {mine!r}" for name, mine, theirs in columns if mine != theirs)
     return said
 

@@ -28,7 +28,6 @@ from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_header import End, make_header
 from scenarios.logs.log_reader import LogReader, read_events
 from scenarios.logs.log_writer import ENCODED_AT_ONCE, FLUSH_SECONDS, LogWriter
-from scenarios.readings.client_readings import GIVEN_UP_AFTER, LATENCY
 from tui.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -93,11 +92,6 @@ def test_a_line_is_what_the_document_says(tmp_path: Path) -> None:
 def test_the_document_is_in_step_with_the_events() -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == document(), "run: python -m scenarios.logs.event_log_doc"
     assert all(f"### {event.kind}\n" in document() for event in EVENTS)
-
-
-def test_latency_is_the_column_that_conditions_read() -> None:
-    assert 4 + list(column_types(KINDS["produce-acked"])).index("latency_us") == LATENCY
-    assert 4 + list(column_types(KINDS["produce-given-up"])).index("waited_us") == GIVEN_UP_AFTER
 
 
 def test_a_torn_last_line_is_reported_and_skipped(tmp_path: Path) -> None:

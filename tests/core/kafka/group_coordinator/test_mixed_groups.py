@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.kafka import errors, events
+from core.kafka.group_coordinator.classic_group.classic_group_messages import Subscription
 from core.kafka.group_coordinator.classic_group.group_records import GroupMetadataKey
 from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.consumer_group.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -120,6 +121,41 @@ def test_a_static_classic_member_replaces_the_last_consumer_member_without_a_reb
     assert static.answer(number).error == errors.NONE
     assert group.metadata.consumer is None
     assert (group.state.state.value, [len(each.assignment) for each in group.state.members.values()]) == ("Stable", [2])
+
+
+def test_the_sessions_of_classic_members_begin_anew_when_the_group_is_classic_again(group: Group) -> None:
+    """`GroupMetadataManager#convertToClassicGroup` schedules a heartbeat for each member: a member that is silent from then on is removed
+    after its own session timeout of 5 s, without help of the timers that the consumer group had set."""
+    one, two, modern = mixed(group)
+    group.cluster.run_until(group.cluster.now + 4 * SECOND)
+    assert modern.heartbeat(-1).error == errors.NONE
+    converted = group.cluster.now - 20 * US_PER_MS
+    number = two.join()
+    group.cluster.run_until(converted + 5 * SECOND - 50 * US_PER_MS)
+    assert sorted(group.state.members) == sorted([one.member_id, two.member_id]), "9 s after the last sign of life of the first one"
+    group.cluster.run_until(converted + 5 * SECOND + 50 * US_PER_MS)
+    assert list(group.state.members) == [two.member_id]
+    assert two.joined(number).members == ((two.member_id, "", Subscription(("foo",))),)
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_after_a_downgrade_without_a_rebalance_heartbeats_keep_the_session(group: Group, silent: bool) -> None:
+    """`GroupMetadataManager#convertToClassicGroup`: the group is stable, so only the session tells whether the member is alive."""
+    modern = Modern(group, group.member("new"), "new-member")
+    assert modern.heartbeat(0, instance_id="i1").error == errors.NONE
+    static = group.member("old", instance="i1")
+    number = static.join()
+    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+    static.joined(number)
+    assert group.metadata.consumer is None
+    converted = group.cluster.now
+    for second in (3, 6, 9):
+        group.cluster.run_until(converted + second * SECOND)
+        if not silent:
+            assert static.heartbeat() == errors.NONE
+    assert list(group.state.members) == ([] if silent else [static.member_id])
+    group.cluster.run_until(converted + 15 * SECOND)
+    assert not group.state.members
 
 
 def test_classic_members_that_leave_or_are_removed(group: Group) -> None:
