@@ -68,10 +68,14 @@ class ZkMetadataCache(MetadataCache):
         return tp.partition in self._states.get(tp.topic, {})
 
     def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """Return (leader, leader epoch) for each partition of a topic; empty if the topic does not exist."""
+        """Return (leader, leader epoch) for each partition of a topic; empty if the topic does not exist. A leader that is not alive counts
+        as no leader (`#getPartitionMetadata`)."""
         known = self._states.get(topic, {})
         found = (known.get(number) for number in range(max(known, default=-1) + 1))
-        return tuple((NO_LEADER, -1) if state is None else (state.leader, state.leader_epoch) for state in found)
+        return tuple(
+            (NO_LEADER, -1) if state is None else (state.leader if state.leader in self.live else NO_LEADER, state.leader_epoch)
+            for state in found
+        )
 
     def is_deleted(self, topic: str) -> bool:
         """Return whether a topic is being deleted or has been deleted."""

@@ -18,6 +18,7 @@ from core.kafka.zookeeper_mode.controller.requests import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     StopReplicaRequest,
+    UpdateMetadataRequest,
 )
 from core.kafka.zookeeper_mode.isr_manager import must_publish
 from core.kafka.zookeeper_server import paths
@@ -538,3 +539,13 @@ def test_a_controller_that_shuts_down_resigns_before_its_session_closes() -> Non
     cluster.do(acts.Shutdown(1))
     cluster.run_until(10 * SECOND)
     assert [event[4:7] for event in seen if event[3] == "controller-resigned"] == [("b1", 1, "it shuts down")]
+
+
+def test_a_leader_that_is_not_alive_is_told_as_none() -> None:
+    """`MetadataCache#getPartitionMetadata` at 0.9.0.1, `ZkMetadataCache` at 2.8.2: LEADER_NOT_AVAILABLE."""
+    broker = Bench((0, 1)).broker(1)
+    state = PartitionRegistration((0, 1), (0, 1), 0, 3, 3)
+    broker.handle(UpdateMetadataRequest(1, broker.channel.epoch, ((TP, state),), (1,)), "b1")
+    assert broker.metadata_cache.topic_leaders("t") == ((NO_LEADER, 3),)
+    broker.handle(UpdateMetadataRequest(1, broker.channel.epoch, (), (0, 1)), "b1")
+    assert broker.metadata_cache.topic_leaders("t") == ((0, 3),)
