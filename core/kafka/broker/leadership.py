@@ -41,8 +41,8 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
     partition.update_under_min_isr()
     for entry in partition.sessions:
         entry.unlink()
-        if entry.session.follower not in partition.isr:
-            entry.session.mark_dirty(entry)  # each fetch of this follower can add it to the ISR
+        if new_epoch or entry.session.follower not in partition.isr:
+            entry.session.mark_dirty(entry)  # the next fetch counts in the new epoch, or can add this follower to the ISR
     if new_epoch:
         if broker.release.fetch_epoch_fencing or not was_leader:
             _complete_fetches(partition)

@@ -201,7 +201,8 @@ class FetchSession(FollowerSession):
         (`IncrementalFetchContext#updateAndGenerateResponseData`, `CachedPartition#maybeUpdateResponseData`).
 
         A partition stays dirty if the follower needs another response after this one. Records after those that are sent are no reason,
-        because the follower's next fetch asks for them. A follower outside the ISR is told of every change.
+        because the follower's next fetch asks for them. A follower outside the ISR is told of every change. After a new leader epoch of
+        the same leader, a partition stays dirty until a fetch of the follower has counted.
 
         Args:
             taken: the dirty partitions that were taken from the session.
@@ -230,7 +231,7 @@ class FetchSession(FollowerSession):
             if (
                 log.high_watermark == high_watermark
                 and replica.in_maximal_isr
-                and (records is not None or offset == log.leo)
+                and (records is not None or (offset == log.leo and replica.session is self))
                 and not (pushes_high_watermark and replica.last_sent_high_watermark < high_watermark)
             ):
                 entry.dirty = False
