@@ -363,6 +363,9 @@ class Release(ReprMixin):
             controller waits for all target replicas.
         dead_target: what happens if a reassignment assigns a partition to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns about it later (before 2.7, KIP-497).
+        waits_for_stopped_fetchers: a broker that stops a fetcher because of a LeaderAndIsr request waits until the fetch in flight has a
+            response, has timed out, or has lost its connection, and handles no other request of the controller in the meantime
+            (KAFKA-6051, 1.1).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before 0.9,
             the controller learns about the ISR changes of a partition only while the partition is being reassigned.
         validates_positions: when a consumer learns about a new leader, it requests the end offset of the leader epoch of the last record
@@ -554,6 +557,7 @@ class Release(ReprMixin):
         DeadTarget.FAILED, ("0.10.2", DeadTarget.AWAITED), ("0.11", DeadTarget.NOT_EXISTENT), ("2.7", DeadTarget.UNKNOWN)
     )
     leader_writes_isr: bool = _until("2.7")
+    waits_for_stopped_fetchers: bool = _until("1.1")
     publishes_isr_changes: bool = _since("0.9")
     validates_positions: bool = _since("2.4")
     keeps_paused_records: bool = _since("2.4")

@@ -104,6 +104,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
                 "never truncated",
                 "fetch-state(fresh-0, 1) == idle",
             ),
+            "d3-awaited-fetch": ("acked(app) == 0", "never fetcher-awaited"),
         },
     ),
     "D4": (

@@ -116,6 +116,7 @@ _GLYPHS: Final = {
     "controller-request-refused": ("✕", "warn"),
     "leader-and-isr-ignored": ("✕", "muted"),
     "leader-unavailable": ("✕", "muted"),
+    "fetcher-awaited": ("‖", "muted"),
     "isr-changes-published": ("◇", "text"),
     "isr-shrink-by-count": ("▽", "warn"),
     "shutdown-begun": ("◌", "warn"),

@@ -211,9 +211,7 @@ class Broker(BrokerContext):
     def forget_fetches(self) -> None:
         """Drop all pending fetches that this broker has sent or received. Each fetcher then begins a new fetch session."""
         self.fetch_manager.drop_parked()
-        for fetcher in self.fetcher_manager.fetchers.values():
-            if fetcher.in_flight:
-                fetcher.abandon()
+        self.fetcher_manager.forget_fetches()
 
     def run_by_itself(self, armed: set[str]) -> None:
         """Leave by-hand mode: arm all timers except those in `armed`, which are already armed."""

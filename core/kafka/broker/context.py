@@ -137,6 +137,9 @@ class BrokerContext(PartitionContext):
     def withdraw_idle_fetches(self) -> None:
         """Stop eliding the idle fetches that this broker sends or serves, because they might no longer be idle."""
 
+    def fetchers_shut_down(self) -> None:
+        """Continue with the controller's requests, because all fetchers that had to end have ended."""
+
     @abstractmethod
     def is_disk_slow(self) -> bool:
         """Return whether a write takes time, which is the case if the disk is slow or earlier writes have not finished."""

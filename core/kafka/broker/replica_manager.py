@@ -50,6 +50,8 @@ class ReplicaManager:
         consumer_fetches: the delayed fetches of consumers, by (consumer, correlation ID).
         fetch_manager: the component that serves followers' fetches.
         fetcher_manager: this broker's own fetchers, which fetch from other leaders.
+        role_changes: the partitions whose roles a LeaderAndIsr request has changed, but whose coordinators have not been informed yet, each
+            with the event that changed the role.
     """
 
     __slots__ = (
@@ -63,6 +65,7 @@ class ReplicaManager:
         "log_directories",
         "offline_partitions",
         "partitions",
+        "role_changes",
     )  # fmt: skip
 
     broker: Final[BrokerContext]
@@ -73,6 +76,7 @@ class ReplicaManager:
     consumer_fetches: Final[dict[tuple[str, int], DelayedConsumerFetch]]
     fetch_manager: Final[FetchManager]
     fetcher_manager: Final[ReplicaFetcherManager]
+    role_changes: Final[list[tuple[Partition, int]]]
 
     def __init__(self, broker: BrokerContext, directories: LogDirectories) -> None:
         self.broker = broker
@@ -85,6 +89,7 @@ class ReplicaManager:
         self.fetcher_manager = ReplicaFetcherManager(broker)
         self.add_partitions_manager = AddPartitionsToTxnManager(broker, self.hosted)
         self.coordinators: dict[str, InternalTopicOwner] = {}
+        self.role_changes = []
         broker.handlers.update(
             {
                 ProduceRequest: self._produce,
@@ -107,6 +112,7 @@ class ReplicaManager:
         self.hosted.reset()
         self.broker.behind.clear()
         self.consumer_fetches.clear()
+        self.role_changes.clear()
         self.fetch_manager.reset()
         self.fetcher_manager.reset()
         self.add_partitions_manager.reset()
@@ -159,7 +165,8 @@ class ReplicaManager:
         not newer than the epoch that the broker knows. Then the broker stops fetching the partitions for which the request makes it the
         leader, and takes over their leadership. Finally, the broker fetches the partitions that it now follows from their new leaders. If a
         partition's new leader is not alive, or the partition has no leader, the broker keeps its log and its former role, even if that role
-        is leader (`#makeFollowers`). A broker in shutdown does not fetch.
+        is leader (`#makeFollowers`). A broker in shutdown does not fetch. Fetchers without partitions end. After that, the caller informs
+        the coordinators (`announce_roles`).
 
         Returns:
             (partition, error) for each partition.
@@ -189,7 +196,7 @@ class ReplicaManager:
             led_before = partition.is_leader
             make_leader(partition, registration)
             if not led_before:  # a new epoch of the same leader does not load a coordinator again (`ReplicaManager#makeLeaders`)
-                self._role_changed(partition)
+                self.role_changes.append((partition, journal.cause))
         to_fetch: list[tuple[Partition, PartitionRegistration, int]] = []
         for partition, registration, cause in to_follow:
             journal.cause = cause or last_change(partition.tp) or arrived
@@ -202,7 +209,7 @@ class ReplicaManager:
                 continue
             keeps_fetching = self._keeps_fetching(partition, registration)
             make_follower(partition, registration)
-            self._role_changed(partition)
+            self.role_changes.append((partition, journal.cause))
             if keeps_fetching and self.fetcher_manager.continue_in_epoch(tp, registration.leader_epoch):
                 continue
             self.fetcher_manager.remove(tp)
@@ -215,6 +222,16 @@ class ReplicaManager:
         journal.cause = arrived
         self.fetcher_manager.shut_down_idle_fetchers()
         return tuple(answers.items())
+
+    def announce_roles(self) -> None:
+        """Inform the coordinators of internal topics that a LeaderAndIsr request has changed roles (`onLeadershipChange`)."""
+        journal = self.broker.journal
+        arrived = journal.cause
+        for partition, cause in self.role_changes:
+            journal.cause = cause
+            self._role_changed(partition)
+        self.role_changes.clear()
+        journal.cause = arrived
 
     def _role_changed(self, partition: Partition) -> None:
         """Inform the coordinator of an internal topic that this broker now leads, or no longer leads, a partition of the topic."""
@@ -354,7 +371,6 @@ class ReplicaManager:
             self.stop_replica(tp, delete=True)
             if log is not None:
                 broker.journal.emit(events.ReplicaDeleted.kind, broker.id, tp.topic, tp.partition, log.leo)
-        self.fetcher_manager.shut_down_idle_fetchers()
 
     def take_offline(self, tps: list[TopicPartition]) -> None:
         """Stop serving and following the partitions in a failed log directory (`ReplicaManager#handleLogDirFailure`)."""

@@ -92,6 +92,19 @@ class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager
         return f"b{self.broker} cannot become a follower of {self.tp} in epoch {self.leader_epoch}: {whom}; b{self.broker} {stays}"
 
 
+class FetcherAwaited(Event, kind="fetcher-awaited", source="AbstractFetcherManager#shutdownIdleFetcherThreads"):
+    """A broker stopped a fetcher whose last fetch has no response yet (before 1.1).
+
+    The broker handles no other request of the controller until the leader responds, the fetch times out, or the connection breaks.
+    """
+
+    broker: int
+    leader: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} waits for the response to its last fetch from b{self.leader} before it handles another request of the controller"
+
+
 class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#processLeaderAndIsrResponseReceived", level=NOTABLE):
     """A broker answered LeaderAndIsr with KAFKA_STORAGE_ERROR.
 

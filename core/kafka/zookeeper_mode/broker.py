@@ -8,6 +8,7 @@ replaced has no effect.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from core.kafka import errors, events
@@ -19,6 +20,7 @@ from core.kafka.ids import PRODUCER_ID_BLOCK_SIZE, TopicPartition
 from core.kafka.messages import AllocateProducerIdsResponse
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
+from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControlRequest
 from core.kafka.zookeeper_mode.controller.kafka_controller import KafkaController
 from core.kafka.zookeeper_mode.controller.requests import (
     ControlledShutdownRequest,
@@ -60,12 +62,16 @@ class ZooKeeperBroker(Broker):
         zk: the broker's ZooKeeper client.
         kafka_controller: this broker's controller. Only one broker's controller is active.
         isr_manager: the object that writes ISRs to ZooKeeper (before 2.7); otherwise None.
+        unanswered: while fetchers that must end are waiting for their last fetch, the response to the LeaderAndIsr request that ended them,
+            with its receiver; otherwise None.
+        held_requests: the requests from controllers that arrived while `unanswered` was not None, with their senders and causes.
     """
 
-    __slots__ = ("_configs_read", "_shutdown_tries", "isr_manager", "kafka_controller", "zk")
+    __slots__ = ("_configs_read", "_shutdown_tries", "held_requests", "isr_manager", "kafka_controller", "unanswered", "zk")
 
     zk: Final[ZooKeeperClient]
     kafka_controller: Final[KafkaController]
+    held_requests: Final[deque[tuple[ControlRequest, str, int]]]
 
     def __init__(self, setup: BrokerSetup) -> None:
         super().__init__(setup)
@@ -78,11 +84,13 @@ class ZooKeeperBroker(Broker):
             self.isr_manager = self.alter_partition = ZooKeeperIsrManager(self, self.zk, self.channel, self.partitions)
         self._configs_read = 0
         self._shutdown_tries = 0
+        self.unanswered: tuple[str, LeaderAndIsrResponse] | None = None
+        self.held_requests = deque()
         self.handlers.update(
             {
-                LeaderAndIsrRequest: self._leader_and_isr,
-                StopReplicaRequest: self._stop_replica,
-                UpdateMetadataRequest: self._update_metadata,
+                LeaderAndIsrRequest: self._controller_request,
+                StopReplicaRequest: self._controller_request,
+                UpdateMetadataRequest: self._controller_request,
                 ControlledShutdownResponse: self._shutdown_answered,
             }
         )
@@ -134,6 +142,8 @@ class ZooKeeperBroker(Broker):
         """End the process. The broker's session lasts until it expires, unless it was closed."""
         self.zk.reset()
         self.kafka_controller.reset()
+        self.unanswered = None
+        self.held_requests.clear()
         super().stop(how)
         self.channel.epoch = 0
 
@@ -297,12 +307,42 @@ class ZooKeeperBroker(Broker):
         self.channel.epoch = max(self.channel.epoch, request.controller_epoch)
         return False
 
+    def _controller_request(self, request: ControlRequest, sender: str) -> None:
+        """Handle a request from a controller. The broker handles one of these requests at a time (`ReplicaManager#replicaStateChangeLock`)."""
+        if self.unanswered is not None:
+            self.held_requests.append((request, sender, self.journal.cause))
+        elif isinstance(request, LeaderAndIsrRequest):
+            self._leader_and_isr(request, sender)
+        elif isinstance(request, StopReplicaRequest):
+            self._stop_replica(request, sender)
+        else:
+            self._update_metadata(request, sender)
+
     def _leader_and_isr(self, request: LeaderAndIsrRequest, sender: str) -> None:
         error = errors.STALE_CONTROLLER_EPOCH
         items: tuple[tuple[TopicPartition, str], ...] = ()
         if not self._is_stale(request, "LeaderAndIsr"):
             error, items = errors.NONE, self.replicas.become_leader_or_follower(request.items, request.live)
-        self.reply(sender, LeaderAndIsrResponse(request.controller_epoch, error, items, request.correlation))
+        self.unanswered = (sender, LeaderAndIsrResponse(request.controller_epoch, error, items, request.correlation))
+        if not self.fetcher_manager.shutting_down:
+            self._complete_leader_and_isr()
+
+    def _complete_leader_and_isr(self) -> None:
+        assert self.unanswered is not None
+        node, response = self.unanswered
+        self.unanswered = None
+        self.replicas.announce_roles()
+        self.reply(node, response)
+
+    def fetchers_shut_down(self) -> None:
+        """Complete the LeaderAndIsr request that ended the fetchers, and then handle the requests that have arrived in the meantime."""
+        self._complete_leader_and_isr()
+        journal = self.journal
+        ended = journal.cause
+        while self.held_requests and self.unanswered is None:
+            request, sender, journal.cause = self.held_requests.popleft()
+            self._controller_request(request, sender)
+        journal.cause = ended
 
     def _stop_replica(self, request: StopReplicaRequest, sender: str) -> None:
         deleted: tuple[TopicPartition, ...] = ()

@@ -355,6 +355,7 @@ class ZooKeeperControlPlane:
             node.update_metadata_cache(tuple(up), items)
             mine = tuple((tp, state, 0) for tp, state in states.items() if broker in state.replicas)
             node.replicas.become_leader_or_follower(mine, tuple(up))
+            node.replicas.announce_roles()
             if broker == first:
                 zookeeper.apply(Create(paths.CONTROLLER_PATH, broker, ephemeral=True), session)
                 assignments = {tp: ReplicaAssignment(state.replicas) for tp, state in states.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka import errors
+from core.kafka import errors, events
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.follower.fetch_response import handle_fetch_response
 from core.kafka.broker.follower.fetcher import Fetcher
@@ -21,18 +21,21 @@ class ReplicaFetcherManager:
         fetchers: the fetchers, keyed by the leader's broker ID and the fetcher's number.
         failed_partitions: the followed partitions that the broker has stopped fetching because of an error, until new metadata arrives
             (ordered set).
+        shutting_down: the keys of the fetchers that end when the fetch in flight ends (before 1.1; ordered set).
     """
 
-    __slots__ = ("broker", "failed_partitions", "fetchers")
+    __slots__ = ("broker", "failed_partitions", "fetchers", "shutting_down")
 
     broker: Final[BrokerContext]
     fetchers: Final[dict[tuple[int, int], Fetcher]]
     failed_partitions: Final[dict[TopicPartition, None]]
+    shutting_down: Final[dict[tuple[int, int], None]]
 
     def __init__(self, broker: BrokerContext) -> None:
         self.broker = broker
         self.fetchers = {}
         self.failed_partitions = {}
+        self.shutting_down = {}
         broker.handlers.update(
             {
                 FetchResponse: self._handle_fetch_response,
@@ -46,12 +49,14 @@ class ReplicaFetcherManager:
         """Forget all fetchers, because the process has ended."""
         self.fetchers.clear()
         self.failed_partitions.clear()
+        self.shutting_down.clear()
 
     def disconnected(self, node: str) -> None:
         """Fail the fetches from a peer whose process has ended."""
         for fetcher in list(self.fetchers.values()):
             if fetcher.address == node:
                 fetcher.disconnected(errors.NETWORK_EXCEPTION)
+                self._fetch_ended(fetcher)
 
     def add(self, partition: Partition, leader: int, leader_epoch: int) -> None:
         """Start to fetch a partition from a leader (`AbstractFetcherManager#addFetcherForPartitions`)."""
@@ -91,9 +96,34 @@ class ReplicaFetcherManager:
         return True
 
     def shut_down_idle_fetchers(self) -> None:
-        """Stop fetchers that have no partitions (`AbstractFetcherManager#shutdownIdleFetcherThreads`)."""
-        for key in [key for key, fetcher in self.fetchers.items() if not fetcher.states]:
-            del self.fetchers[key]
+        """Stop fetchers that have no partitions (`AbstractFetcherManager#shutdownIdleFetcherThreads`).
+
+        Before 1.1, a fetcher does not end before the fetch in flight has a response, has timed out, or has lost its connection. In by-hand
+        mode, where fetches wait for commands, every fetcher ends at once.
+        """
+        waits = self.broker.release.waits_for_stopped_fetchers and not self.broker.by_hand
+        for key, fetcher in list(self.fetchers.items()):
+            if not fetcher.states:
+                if waits and fetcher.in_flight:
+                    self.shutting_down[key] = None
+                    self.broker.journal.emit(events.FetcherAwaited.kind, self.broker.id, fetcher.leader)
+                else:
+                    del self.fetchers[key]
+
+    def forget_fetches(self) -> None:
+        """Drop the fetches in flight. Each fetcher then begins a new fetch session."""
+        for fetcher in list(self.fetchers.values()):
+            if fetcher.in_flight:
+                fetcher.abandon()
+                self._fetch_ended(fetcher)
+
+    def _fetch_ended(self, fetcher: Fetcher) -> None:
+        """End a fetcher that was waiting for its last fetch. When the last of these fetchers has ended, the broker continues."""
+        key = (fetcher.leader, fetcher.number)
+        if key in self.shutting_down and not fetcher.in_flight:
+            del self.shutting_down[key], self.fetchers[key]
+            if not self.shutting_down:
+                self.broker.fetchers_shut_down()
 
     def fetch_state(self, tp: TopicPartition) -> str:
         """Return the state of a followed partition: fetching, truncating, delayed (in a backoff, or held back by the replication quota),
@@ -110,16 +140,19 @@ class ReplicaFetcherManager:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
             handle_fetch_response(fetcher, response)
+            self._fetch_ended(fetcher)
 
     def _handle_epoch_end_offsets(self, response: OffsetsForLeaderEpochResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
             handle_epoch_end_offsets(fetcher, response)
+            self._fetch_ended(fetcher)
 
     def _handle_offsets_response(self, response: ListOffsetsResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
             handle_offsets_response(fetcher, response)
+            self._fetch_ended(fetcher)
 
     def _fetcher_from(self, sender: str, number: int) -> Fetcher | None:
         return self.fetchers.get((int(sender[1:]), number))
@@ -133,6 +166,7 @@ class ReplicaFetcherManager:
         fetcher = self.fetchers.get(about)  # type: ignore[call-overload]
         if fetcher is not None:
             fetcher.check_timeout()
+            self._fetch_ended(fetcher)
 
 
 def fetcher_id(tp: TopicPartition, fetchers: int) -> int:
