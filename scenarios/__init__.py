@@ -1,1 +1,1 @@
-"""Scenarios: the script language, the runner, the library of scripts, event logs, and the formats of other tools."""
+"""Scenarios: the script language, the runner, the library of scripts, event logs, sweeps, and the formats of other tools."""

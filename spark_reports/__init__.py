@@ -2,6 +2,6 @@
 files.
 
 `logs` finds event logs, `rows` turns their lines into rows, `summaries` defines the tables, `compute` computes the tables with `spark`,
-`tables` contains the results, and `output` shows the results. `report` is the command `isrlab report`, `convert` is `isrlab log convert`,
-and `sweep` is `isrlab sweep`. PySpark is imported only when a command needs it.
+`tables` contains the results, and `output` shows the results. `report` is the command `isrlab report`, and `convert` is `isrlab log convert`.
+`sweep_workers` executes the runs of `scenarios.sweeps` on Spark. PySpark is imported only when a command needs it.
 """

@@ -82,5 +82,5 @@ def test_reading_a_log_needs_no_spark() -> None:
 def test_a_sweeps_runs_need_the_core_and_attrs_only() -> None:
     """The executors of a Spark cluster get only this program and attrs from the driver."""
     baseline = imported_by("import attrs")
-    foreign = imported_by("import spark_reports.sweep.simulation.simulate_run") - baseline - set(sys.stdlib_module_names)
-    assert foreign == {"core", "spark_reports"}
+    foreign = imported_by("import scenarios.sweeps.simulation.simulate_run") - baseline - set(sys.stdlib_module_names)
+    assert foreign == {"core", "scenarios"}

@@ -30,7 +30,7 @@ def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
     import attrs
 
     root = Path(__file__).resolve().parents[2]
-    packages = [root / "core", root / "spark_reports", *(Path(str(module.__file__)).parent for module in (attr, attrs))]
+    packages = [root / "core", root / "scenarios", *(Path(str(module.__file__)).parent for module in (attr, attrs))]
     with tempfile.TemporaryDirectory(prefix="isrlab-ship-") as scratch:
         path = Path(scratch) / "isrlab.zip"
         with zipfile.PyZipFile(str(path), "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,26 +1,17 @@
 """Writes tables as CSV files. A long table is split into several files.
 
-Columns keep their names, times are in µs, and a missing value is empty. Text that begins with `=`, `+`, `-`, or `@` gets a leading
-apostrophe, so that a spreadsheet does not treat it as a formula. Numbers get no apostrophe, even if they begin with `+` or `-`. Control
-characters are replaced by visible escape sequences.
+Columns keep their names, times are in µs, and a missing value is empty.
 """
 
 from __future__ import annotations
 
 import csv
 import itertools
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
 
-from scenarios.io.escaping import escape_value
+from scenarios.io.csv_values import csv_value
 from scenarios.io.output_files import atomic_file
-
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""The characters that make a spreadsheet treat a string as a formula if the string begins with one of them."""
-
-_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], directory: Path, part_rows: int) -> None:
@@ -43,13 +34,3 @@ def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], d
     while (path := directory / f"{name}-{number + 1}.csv").exists():
         path.unlink()
         number += 1
-
-
-def csv_value(value: object) -> object:
-    """Return a value in the form that the CSV files use."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if not isinstance(value, str):
-        return value
-    shown = escape_value(value)
-    return f"'{shown}" if value[:1] in _FORMULA and not _NUMBER.fullmatch(value) else shown

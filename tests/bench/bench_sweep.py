@@ -20,14 +20,14 @@ import attrs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from scenarios.sweeps.execution.process_workers import ProcessWorkers
+from scenarios.sweeps.execution.rounds import sweep_runs
+from scenarios.sweeps.execution.workers import Workers
+from scenarios.sweeps.grid.grid import Grid
+from scenarios.sweeps.grid_file.read_grid import read_grid
+from scenarios.sweeps.output.result_files import runs_csv
 from spark_reports.spark.session import spark_session
-from spark_reports.sweep.execution.process_workers import ProcessWorkers
-from spark_reports.sweep.execution.rounds import sweep_runs
-from spark_reports.sweep.execution.spark_workers import SETTINGS, SparkWorkers
-from spark_reports.sweep.execution.workers import Workers
-from spark_reports.sweep.grid.grid import Grid
-from spark_reports.sweep.grid_file.read_grid import read_grid
-from spark_reports.sweep.output.result_files import runs_csv
+from spark_reports.sweep_workers import SETTINGS, SparkWorkers
 
 GRID: Final = """\
 cluster:

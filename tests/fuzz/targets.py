@@ -42,8 +42,8 @@ from scenarios.models.script import ModelScenario
 from scenarios.releases import release_named
 from scenarios.running.imported_cluster import as_script, import_cluster, settled_cluster
 from scenarios.running.runner import Run
-from spark_reports.sweep.command import GRIDS
-from spark_reports.sweep.grid_file.read_grid import read_grid
+from scenarios.sweeps.catalogue import GRIDS
+from scenarios.sweeps.grid_file.read_grid import read_grid
 from tests.fuzz.log_checkers import problems_of
 from tests.fuzz.mutations import NASTY, mutated
 from tests.fuzz.valid_scripts import KINDS, valid_script
@@ -421,7 +421,7 @@ def _nothing_lasts() -> Iterator[None]:
         mock.patch("importlib.util.find_spec", lambda name: None if name == "pyspark" else _find_spec(name)),
         mock.patch("scenarios.catalogue.names", return_value=["b2-high-watermark", "e1-data-loss"]),
         mock.patch("tui.terminal.browser_server.serve", return_value=None),
-        mock.patch("spark_reports.sweep.command.main_sweep", return_value=0),
+        mock.patch("tui.commands.run_sweep.main_sweep", return_value=0),
         mock.patch.object(selection, "PATTERN_SECONDS", 0.05),
     ):
         yield

@@ -15,7 +15,7 @@ import pytest
 import zstandard
 from pyarrow import parquet
 
-from spark_reports.tables.csv_files import csv_value
+from scenarios.io.csv_values import csv_value
 from tests.spark_reports.event_logs import HEADER, event, log_text, write_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

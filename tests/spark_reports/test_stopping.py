@@ -17,9 +17,9 @@ import pytest
 
 from scenarios.io.termination_signals import SIGNALS, Terminated, defer_signals, keep_signal_handlers, raise_on_signals
 from spark_reports.thread_pool import pool_of
+from tests.scenarios.sweeps.grids import TEXT
 from tests.signals import heard
 from tests.spark_reports.event_logs import event, write_log
-from tests.spark_reports.sweep.grids import TEXT
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "ISRLAB_TEST_OF"

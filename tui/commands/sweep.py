@@ -57,7 +57,7 @@ def add_commands(commands: Any) -> None:
 
 def _sweep(arguments: argparse.Namespace) -> int:
     from scenarios.io.output_files import refuse_stdout
-    from spark_reports.sweep.command import DEFAULT_RUNS, MAX_RUNS, main_scenario, main_sweep
+    from tui.commands.run_sweep import DEFAULT_RUNS, MAX_RUNS, main_scenario, main_sweep
 
     if arguments.scenario is not None or arguments.cell is not None or arguments.seed is not None:
         return _scenario(arguments, main_scenario)

@@ -25,7 +25,7 @@ from scenarios.logs.log_writer import LogWriter
 from spark_reports import report
 from spark_reports.errors import ReportError
 from tests.scenarios.logs.test_event_log import HEADER
-from tests.spark_reports.sweep.grids import TEXT
+from tests.scenarios.sweeps.grids import TEXT
 from tui.cli import main
 from tui.session.loading import load_session
 from tui.session.play_target import PlayTarget

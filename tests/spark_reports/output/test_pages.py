@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from core.sim.units import SECOND, format_duration
+from scenarios.sweeps.output import html as sweep_html
 from spark_reports.output import html
-from spark_reports.sweep.output import html as sweep_html
+from tests.scenarios.sweeps.output.test_html import outcome
 from tests.spark_reports.conftest import Reported
 from tests.spark_reports.output import pages
 from tests.spark_reports.output.browser import browser, pixels
 from tests.spark_reports.output.devtools import Page, opened
-from tests.spark_reports.sweep.output.test_html import outcome
 
 pytestmark = [browser, pytest.mark.browser]
 

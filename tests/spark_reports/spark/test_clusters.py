@@ -21,14 +21,14 @@ from scenarios.logs.log_header import make_header
 from scenarios.logs.log_writer import LogWriter
 from scenarios.releases import release_named
 from scenarios.running.runner import Run
+from scenarios.sweeps.execution.checkpoint import Checkpoint
+from scenarios.sweeps.execution.process_workers import ProcessWorkers
+from scenarios.sweeps.execution.rounds import sweep_runs
+from scenarios.sweeps.grid_file.read_grid import load_grid
+from scenarios.sweeps.output.result_files import write_results
 from spark_reports.summaries.registry import SUMMARIES
-from spark_reports.sweep.execution.checkpoint import Checkpoint
-from spark_reports.sweep.execution.process_workers import ProcessWorkers
-from spark_reports.sweep.execution.rounds import sweep_runs
-from spark_reports.sweep.grid_file.read_grid import load_grid
-from spark_reports.sweep.output.result_files import write_results
+from tests.scenarios.sweeps.grids import TEXT
 from tests.spark_reports.spark.clusters import SparkProcesses, connect_server, quick_java, standalone_cluster
-from tests.spark_reports.sweep.grids import TEXT
 from tests.spark_reports.together import Writer, summarized_together
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.cluster]

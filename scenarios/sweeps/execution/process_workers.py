@@ -1,0 +1,111 @@
+"""Executes chunks in processes on this machine, without Spark.
+
+If a worker is killed, a new pool repeats the worker's chunks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import resource_tracker
+from typing import Final
+
+from scenarios.sweeps.errors import SweepError
+from scenarios.sweeps.simulation.simulate_run import AnyGrid, Chunk, FinishedChunk, RunFailed, simulate_chunk
+
+ATTEMPTS: Final = 4
+"""The number of consecutive process pools that must break before the sweep fails."""
+
+_grid: AnyGrid | None = None
+
+
+def _begin(grid: AnyGrid) -> None:
+    """Initialize a process of the pool. The process exits when its parent exits, even if the parent is killed."""
+    global _grid
+    _grid = grid
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+@contextlib.contextmanager
+def _terminal_signals_blocked() -> Iterator[None]:
+    """Block the signals of Ctrl-C and of a terminal hangup for all processes that start in this block.
+
+    Only the parent process handles the signals, and then stops the processes that it has started. Signals that arrive during the block
+    reach the parent when the block ends.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    try:
+        # The resource tracker ignores Ctrl-C itself. If it started in this block, it would unblock the signal.
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _do(chunk: Chunk) -> FinishedChunk:
+    assert _grid is not None
+    return simulate_chunk(_grid, chunk)
+
+
+class ProcessWorkers:
+    """Workers that are processes on this machine."""
+
+    def __init__(self, parallel: int) -> None:
+        self.parallel = parallel
+        self.pids: list[int] = []
+
+    def run(self, grid: AnyGrid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
+        """Execute chunks (see `Workers.run`)."""
+        undone: list[Chunk] = []
+        for _ in range(ATTEMPTS):
+            source = itertools.chain(undone, chunks)
+            undone = []
+            try:
+                yield from self._run(grid, source, undone)
+                return
+            except BrokenProcessPool:
+                continue
+            except RunFailed as failure:
+                raise SweepError(f"the sweep stopped: {failure}") from failure
+        raise SweepError(f"worker processes died {ATTEMPTS} times in a row; if memory is short, give a smaller number with --processes")
+
+    def _run(self, grid: AnyGrid, chunks: Iterator[Chunk], undone: list[Chunk]) -> Iterator[FinishedChunk]:
+        """Yield the results of one pool. `undone` collects the chunks that a broken pool has not finished."""
+        under_way: dict[Future[FinishedChunk], Chunk] = {}
+        # Creating the pool starts a process that tracks its locks.
+        with _terminal_signals_blocked():
+            pool = ProcessPoolExecutor(self.parallel, multiprocessing.get_context("spawn"), _begin, (grid,))
+        try:
+            while True:
+                for chunk in itertools.islice(chunks, self.parallel + 1 - len(under_way)):
+                    undone.append(chunk)
+                    # Submitting starts another process if there are too few.
+                    with _terminal_signals_blocked():
+                        under_way[pool.submit(_do, chunk)] = chunk
+                self.pids = list(pool._processes or ())
+                if not under_way:
+                    return
+                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+                for future in done:
+                    finished = future.result()
+                    undone.remove(under_way.pop(future))
+                    yield finished
+        finally:
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+            pool.shutdown(wait=True, cancel_futures=True)

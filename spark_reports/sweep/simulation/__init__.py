@@ -1,4 +1,0 @@
-"""Simulates one run of a sweep, from its drawn faults to a row of numbers.
-
-This package needs only `core`, `sweep.grid`, and attrs, so that executors can run it.
-"""

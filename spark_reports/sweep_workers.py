@@ -1,0 +1,104 @@
+"""Executes chunks of the runs of a sweep on Spark. Each chunk is a row of a small DataFrame, and a Python function turns the chunk into its result.
+
+A job executes several chunks. Two jobs run at the same time, so that the tasks of the second job fill the cores when the first job runs out
+of tasks. The result of each run is a string of several hundred bytes. The code uses only DataFrames and plain Python functions. Therefore,
+the code also works on Spark Connect, and executors need neither pandas nor Arrow.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import TYPE_CHECKING, Final
+
+from scenarios.sweeps.errors import SweepError
+from scenarios.sweeps.grid.model_grid import ModelGrid
+from scenarios.sweeps.simulation.simulate_run import AnyGrid, Chunk, FinishedChunk, from_text, simulate_chunk, to_text
+from spark_reports.thread_pool import pool_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""The settings of a session for sweeps.
+
+Spark's code generation is off, because each job has few rows. Settings that the user gives take precedence.
+"""
+
+JOBS: Final = 2
+"""The number of jobs that run at the same time."""
+
+_FAILED: Final = re.compile(r"RunFailed: (cell \d+, seed \d+: .*)")
+
+
+class SparkWorkers:
+    """Workers that run on Spark's executors."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self.parallel = _cores(spark)
+
+    def run(self, grid: AnyGrid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
+        """Execute chunks (see `Workers.run`)."""
+        from pyspark.errors import PySparkException
+
+        with pool_of(JOBS) as pool:
+            under_way: set[Future[list[FinishedChunk]]] = set()
+            try:
+                while True:
+                    while len(under_way) < JOBS and (batch := tuple(itertools.islice(chunks, self.parallel))):
+                        under_way.add(pool.submit(self._job, grid, batch))
+                    if not under_way:
+                        return
+                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield from future.result()
+            except PySparkException as failure:
+                if match := _FAILED.search(str(failure)):
+                    raise SweepError(f"the sweep stopped: {match[1]}") from failure
+                raise
+
+    def _job(self, grid: AnyGrid, batch: Sequence[Chunk]) -> list[FinishedChunk]:
+        from pyspark.sql import functions as F
+
+        # Executors get only the cells of this job.
+        about = {chunk.cell for chunk in batch}
+        small = _only(grid, about)
+
+        def do(number: int) -> str:
+            return to_text(simulate_chunk(small, batch[number]))
+
+        function = F.udf(do, "string", useArrow=False)
+        count = len(batch)
+        rows = self._spark.range(0, count, 1, count).select(function("id").alias("finished")).collect()
+        return [from_text(grid, row["finished"]) for row in rows]
+
+
+def _only(grid: AnyGrid, cells: set[int]) -> AnyGrid:
+    """Return a copy of a grid without its text and with only the needed cells, which keep their numbers."""
+    import attrs
+
+    if isinstance(grid, ModelGrid):
+        return attrs.evolve(grid, text="")
+    stub = attrs.evolve(grid.cells[0], producers=())
+    return attrs.evolve(grid, text="", cells=tuple(cell if cell.number in cells else stub for cell in grid.cells))
+
+
+def _cores(spark: SparkSession) -> int:
+    """Return the number of tasks that run at the same time, as far as Spark knows.
+
+    On Spark Connect, the result is the default number of partitions.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as F
+
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except (PySparkException, AttributeError):
+        row = spark.range(100_000).select(F.spark_partition_id().alias("part")).agg(F.max("part").alias("last")).first()
+        return 1 if row is None else int(row["last"]) + 1
