@@ -39,6 +39,25 @@ def parse_condition(text: str, names: Names | None = None) -> Condition:
     return _Parser(text, names or Names()).whole()
 
 
+def parse_reading(text: str, names: Names | None = None) -> Term:
+    """Parse a reading with its arguments, such as `leo(orders-0, 2)`, or a count of events, such as `count leader-elected`.
+
+    Raises:
+        ConditionError: the text is neither. The `offset` of the error is the position of the mistake in the text.
+    """
+    parser = _Parser(text, names or Names())
+    if parser.next.kind == "end":
+        raise ConditionError(0, "the reading is empty", "for example leo(orders-0, 2)")
+    term = parser.value()
+    if parser.next.kind != "end":
+        raise ConditionError(
+            parser.next.offset, f"unexpected '{parser.next.text}' after the end of the reading", "give one reading at a time"
+        )
+    if term.literal:
+        raise ConditionError(0, f"'{text}' is a value, not a reading", "for example leo(orders-0, 2)")
+    return term
+
+
 class _Parser:
     """A recursive-descent parser for one condition."""
 

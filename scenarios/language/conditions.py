@@ -127,6 +127,7 @@ class Term:
     text: str
     type: str
     take: Callable[[Moment], Any]
+    arguments: tuple[Any, ...] = ()
     literal: bool = False
     kinds: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -321,6 +322,6 @@ def reading_term(reading: Reading, arguments: tuple[Any, ...]) -> Term:
     text = f"{reading.name}({inside})" if arguments else reading.name
     kinds = reading.kinds or (("produce-acked", "produce-given-up") if reading.type == DURATION else ())
     return Term(
-        text, reading.type, lambda moment: reading.read(moment, *arguments), kinds=kinds, words=reading.words, ages=reading.ages,
+        text, reading.type, lambda moment: reading.read(moment, *arguments), arguments, kinds=kinds, words=reading.words, ages=reading.ages,
         audits=reading.audits,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.sim.units import SECOND, format_duration
-from scenarios.io.escaping import escape_value
+from scenarios.io.escaping import escape_line, escape_value
 from scenarios.running.runner import Check, Harm, Result, RunResult, State
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def lines(result: RunResult) -> Iterator[str]:
             continue
         yield f"    expected {check.expected}"
         yield f"    got      {check.got}"
+        if check.since:
+            yield f"    since    {escape_line(check.since)}"
 
 
 def summary(results: Sequence[RunResult]) -> str:
@@ -105,6 +107,8 @@ def _check(check: Check) -> dict[str, Any]:
         "expected": check.expected,
         "got": check.got,
     }
+    if check.since:
+        data["since"] = check.since
     if check.note:
         data["note"] = check.note
     return data

@@ -7,8 +7,8 @@ exactly the events of a headless run. `run_scenario` runs a whole scenario in on
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import attrs
 
@@ -29,7 +29,7 @@ from core.sim.events import kind_of
 from core.sim.state.snapshot import Snapshot
 from core.sim.units import format_duration
 from scenarios.errors import Place, ScriptError
-from scenarios.language.conditions import ages, audits, kinds_of
+from scenarios.language.conditions import Condition, Term, ages, audits, kinds_of
 from scenarios.language.script import KafkaExpectation, KafkaStep, Scenario
 
 Sink = Callable[[tuple[Any, ...]], None]
@@ -49,7 +49,12 @@ class State(enum.StrEnum):
 
 @attrs.define(slots=True)
 class Check:
-    """An expectation of a run with its result. `time` is the virtual time of the check in µs, or -1 before the check."""
+    """An expectation of a run with its result.
+
+    Attributes:
+        time: the virtual time of the check in µs, or -1 before the check.
+        since: since when the value has been what the expectation got, and why, in words; empty if nobody asked.
+    """
 
     place: Place
     text: str
@@ -58,6 +63,7 @@ class Check:
     expected: str = ""
     got: str = ""
     time: int = -1
+    since: str = ""
 
 
 @attrs.frozen
@@ -201,6 +207,8 @@ class Run:
         scenario, release, seed: the scenario, the release, and the seed of the run.
         cluster: the running cluster, on which callers can execute acts between two calls.
         expectations: the expectations that apply to this release, in the order of the script.
+        moment: the current state, from which conditions and callers take readings.
+        conditions: the conditions of the expectations that the script contains, in the order of the script.
         notes: the notes of the executed steps, as (time, note).
     """
 
@@ -211,11 +219,13 @@ class Run:
         seed: int | None = None,
         sink: Sink | None = None,
         *,
+        readings: Sequence[Term] = (),
         resumed: tuple[Snapshot[Cluster], Standing, bool] | None = None,
     ) -> None:
         """Build the cluster, or continue from a saved state of a run of the same script.
 
         Args:
+            readings: what callers read from `moment`.
             resumed: the point at which the run resumes, as a tuple: a keyframe of the cluster, the saved state of the run, and whether the
                 run restores the cluster object itself instead of a copy.
 
@@ -250,7 +260,10 @@ class Run:
             self.expectations.extend(check for _, check in (*self._until[id(step)], *self._checks[id(step)]))
         self.expectations.extend(check for _, check in self._finals)
         self._planned = tuple(self.expectations)
-        audited = any(map(audits, conditions))
+        for term in readings:
+            for kind in term.kinds:
+                self._recorded.setdefault(kind, [])
+        audited = any(map(audits, conditions)) or any(term.audits for term in readings)
         self._index = 0
         self._entered = 0
         self._seen: tuple[int, int] | None = None
@@ -267,7 +280,23 @@ class Run:
                 self._audit = observer if isinstance(observer, MessageAudit) else None
         except (ValueError, KafkaError) as wrong:
             raise ScriptError(scenario.cluster_place, "cluster", " ".join(str(wrong).split())) from None
-        self._moment = LiveMoment(self.cluster, self._recorded)
+        self.moment: Final = LiveMoment(self.cluster, self._recorded)
+        self.conditions: Final = self._conditions()
+
+    def _conditions(self) -> tuple[Condition, ...]:
+        """Return the condition of each expectation that the script contains, in the order of `expectations`."""
+        found: list[Condition] = []
+        for step in self.steps:
+            found.extend(one.condition for one, _ in (*self._until[id(step)], *self._checks[id(step)]))
+        return (*found, *(one.condition for one, _ in self._finals))
+
+    def is_checked(self, number: int) -> bool:
+        """Return whether an expectation has been checked. `number` is its place in `conditions`."""
+        return self._planned[number].state is not State.PENDING
+
+    def number_of(self, check: Check) -> int | None:
+        """Return the place of an expectation in `conditions`; None if the script does not contain it, as for a refused act."""
+        return next((number for number, one in enumerate(self._planned) if one is check), None)
 
     def standing(self) -> Standing:
         """Return the current state of the run. Another run can continue from this state and a keyframe of the cluster."""
@@ -439,7 +468,7 @@ class Run:
             seen = (cluster.journal.seq, self._index)
             if ageing or seen != self._seen:
                 self._seen = seen
-                if all(condition.holds(self._moment) for condition in conditions):
+                if all(condition.holds(self.moment) for condition in conditions):
                     for _, check in self._until[id(step)]:
                         check.state, check.time = State.HELD, cluster.now
                     return True
@@ -454,7 +483,7 @@ class Run:
                 for one, check in self._until[id(step)]:
                     check.state, check.time = State.FAILED, cluster.now
                     check.expected = f"{one.text} within {format_duration(step.within)}"
-                    check.got = one.condition.got(self._moment)
+                    check.got = one.condition.got(self.moment)
                 return True
             cluster.run_until(coming)
 
@@ -491,11 +520,11 @@ class Run:
     def _check(self, pairs: list[tuple[KafkaExpectation, Check]]) -> None:
         for expectation, check in pairs:
             condition = expectation.condition
-            held = condition.holds(self._moment)
+            held = condition.holds(self.moment)
             check.state = State.HELD if held else State.FAILED
             check.time = self.cluster.now
             check.expected = condition.expected()
-            check.got = condition.got(self._moment)
+            check.got = condition.got(self.moment)
 
 
 def run_scenario(scenario: Scenario, release: Release, seed: int | None = None, sink: Sink | None = None) -> Result:

@@ -26,7 +26,7 @@ DESCRIBED = """Topic: orders\tTopicId: _hfDXqHlQz6I7rB-JbQSVw\tPartitionCount: 2
 
 
 def test_run_says_one_line_for_each_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "e1-data-loss", "b5-checkpoint"]) == 0
+    assert main(["run", "--quiet", "e1-data-loss", "b5-checkpoint"]) == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
     assert [line.partition(":")[0] for line in lines[:3]] == ["ok e1-data-loss (0.10.2)", "ok e1-data-loss (4.3)", "ok b5-checkpoint (4.3)"]

@@ -1,10 +1,11 @@
-"""The command `isrlab scenarios`, which lists and prints the scenarios of the library."""
+"""The commands `isrlab scenarios`, which lists and prints the scenarios of the library, and `isrlab readings`, which lists the values that
+scripts can read."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import Any, Final
 
 from scenarios.io.standard_streams import print_lines, print_text
 from tui.commands.console import Parser
@@ -21,6 +22,9 @@ def add_commands(commands: Any) -> None:
     show = library_commands.add_parser("show", help="print a scenario's script")
     show.add_argument("name", metavar="NAME")
     show.set_defaults(command=_show)
+    readings = commands.add_parser("readings", help="list the values that expectations and 'isrlab run --show' can read, with examples")
+    readings.add_argument("words", nargs="*", metavar="WORD", help="list only the readings whose names or descriptions contain all words")
+    readings.set_defaults(command=_readings)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -40,4 +44,32 @@ def _show(arguments: argparse.Namespace) -> int:
 
     path = catalogue.path_of(arguments.name)
     print_text(path.read_text(encoding="utf-8"))
+    return HELD
+
+
+EXAMPLES: Final = {
+    "partition": "orders-0",
+    "broker": "2",
+    "client": "app",
+    "group": "billing",
+    "key": "k1",
+    "transactional-id": "payments",
+    "partition-or-client": "orders-0",
+}
+"""An argument of each kind, for the examples."""
+
+
+def _readings(arguments: argparse.Namespace) -> int:
+    from scenarios.errors import InputError
+    from scenarios.readings.all_readings import ALL_READINGS
+
+    words = [word.lower() for word in arguments.words]
+    found = [one for one in ALL_READINGS if all(word in f"{one.written} {one.type} {one.meaning}".lower() for word in words)]
+    if not found:
+        raise InputError(f"no reading contains {' and '.join(repr(word[:40]) for word in words)}; 'isrlab readings' lists all")
+    for one in found:
+        inside = ", ".join(EXAMPLES[kind.rstrip("?")] for kind in one.arguments)
+        example = f"{one.name}({inside})" if inside else one.name
+        values = f": {', '.join(one.words)}" if one.words else ""
+        print_lines([f"{one.written}  ({one.type}{values})", f"    {one.meaning}", f"    for example --show '{example}'"])
     return HELD

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from scenarios.models.script import ModelScenario
     from scenarios.running.comparison import Comparison
     from scenarios.running.model_runner import ModelResult
+    from scenarios.running.run_summary import RunSummary
     from scenarios.running.runner import Result
+    from scenarios.running.shown_readings import ShownReadings, ShownValue
     from tui.commands.run_watch import RunWatch
 
 
@@ -47,6 +49,19 @@ def add_commands(commands: Any) -> None:
     )
     run.add_argument("--max-events", metavar="N", help="stop a run after this many events, with exit code 3; by default, 1000000000")
     run.add_argument("--max-seconds", metavar="S", help="stop a run after this many seconds of real time, with exit code 3")
+    run.add_argument(
+        "--show",
+        action="append",
+        metavar="READING",
+        help="print a value, for example 'leo(orders-0, 2)'; repeat this option for several values; see 'isrlab readings'",
+    )
+    run.add_argument(
+        "--at",
+        action="append",
+        metavar="TIME",
+        help="the virtual time at which --show reads, for example 16s; by default, the end of the run",
+    )
+    run.add_argument("--quiet", "-q", action="store_true", help="do not print what happened, only whether the expectations held")
     run.add_argument("--json", action="store_true", help="print the results as one JSON document")
     run.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
     run.set_defaults(command=_run)
@@ -89,6 +104,8 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
         from scenarios.io.termination_signals import raise_on_signals
         from scenarios.language.script import Scenario, releases_of
         from scenarios.running import results
+        from scenarios.running.run_summary import RunSummary
+        from scenarios.running.shown_readings import ShownReadings
     from scenarios.running.inert_settings import warnings
 
     wanted = [release for text in arguments.release or () if (release := release_of(text)) is not None]
@@ -96,9 +113,12 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
     if len({release.name for release in wanted}) < len(wanted):
         raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release is given twice; name different releases")
     features = features_of(arguments.feature)
+    views = ShownReadings.of(arguments.show or (), arguments.at or ())
     loaded = [catalogue.load_any(name) for name in arguments.scenarios or catalogue.names()]
     scenarios = [one.with_features(features) for one in loaded if isinstance(one, Scenario)]
     models = [one for one in loaded if not isinstance(one, Scenario)]
+    if views.terms and (models or len(wanted) > 1 or not scenarios):
+        raise InputError("--show: works for runs of Kafka scenarios under one release at a time")
     if models and arguments.scenarios:
         _refuse_options_of_kafka(arguments, models)
     elif arguments.log or wanted or features:
@@ -117,6 +137,7 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
     print_all = _print_to_stderr if any(is_stdout(path) for path in (*logs, arguments.junit) if path is not None) else _print_to_stdout
     done: list[Result | ModelResult] = []
     compared: list[Comparison] = []
+    details: list[tuple[list[str], list[ShownValue]]] = []
     with raise_on_signals():
         if len(wanted) > 1:
             for number, scenario in enumerate(scenarios):
@@ -133,10 +154,13 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
                 done.extend(outcome.result for outcome in compared[-1].outcomes)
         else:
             for (scenario, under), log in zip(runs, logs, strict=True):
-                result = _run_one(scenario, under, seed, log, watch)
+                told = None if arguments.quiet or not arguments.scenarios else RunSummary()
+                result, shown = _run_one(scenario, under, seed, log, watch, told, views)
                 done.append(result)
+                happened = [] if told is None else list(told.lines(result.time))
+                details.append((happened, shown))
                 if not arguments.json:
-                    print_all(results.lines(result))
+                    print_all([*results.lines(result), *happened, *(one.line() for one in shown)])
         for counted in _run_model_scenarios(models, seed, watch):
             done.append(counted)
             if not arguments.json:
@@ -145,6 +169,11 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
         import json
 
         document = results.as_data(done)
+        for run, (happened, shown) in zip(document["runs"], details, strict=False):
+            if happened:
+                run["happened"] = [line.strip() for line in happened]
+            if shown:
+                run["shown"] = [one.as_data() for one in shown]
         if compared:
             from scenarios.running import comparison
 
@@ -186,7 +215,7 @@ def _run_models(arguments: argparse.Namespace, watch: RunWatch) -> int:
         from scenarios.io.termination_signals import raise_on_signals
         from scenarios.running import models
 
-    for option in ("release", "feature", "log", "junit", "json", "max-events"):
+    for option in ("release", "feature", "log", "junit", "json", "show", "at", "max-events"):
         if getattr(arguments, option.replace("-", "_")):
             raise InputError(f"--{option}: cannot be combined with --model")
     seed = seed_of(arguments.seed)
@@ -206,23 +235,43 @@ def _print_to_stderr(lines: Iterable[str]) -> None:
     print_messages(*lines)
 
 
-def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | None, watch: RunWatch) -> Result:
+def _run_one(
+    scenario: Scenario, release: Release, seed: int | None, log: str | None, watch: RunWatch, told: RunSummary | None, views: ShownReadings
+) -> tuple[Result, list[ShownValue]]:
+    """Run a scenario. Pass its events to `told`, write them to `log`, and take the readings in `views`."""
     from scenarios.running.runner import Run
+    from scenarios.running.since_when import explain_failures
 
     name = f"{scenario.name} ({release.name})"
     if log is None:
         with watch.over(name):
-            return Run(scenario, release, seed, watch.sink(None)).run()
+            run = Run(scenario, release, seed, watch.sink(told), readings=views.terms)
+            shown = views.run(run)
+            explain_failures(run)
+            return run.result(), shown
     from scenarios.logs.log_header import make_header
     from scenarios.logs.log_writer import LogWriter
 
     with LogWriter(log, make_header(scenario.spec, release, scenario.seed if seed is None else seed, scenario.name)) as writer:
         with watch.over(name):
-            run = Run(scenario, release, seed, watch.sink(writer))
+            run = Run(scenario, release, seed, watch.sink(_both(writer, told)), readings=views.terms)
             writer.begin()
-            result = run.run()
+            shown = views.run(run)
+            explain_failures(run)
         writer.close(run.cluster.now)
-    return result
+    return run.result(), shown
+
+
+def _both(writer: Callable[[Any], None], told: RunSummary | None) -> Callable[[Any], None]:
+    """Return a sink that passes events to a log, and to the summary of the run if there is one."""
+    if told is None:
+        return writer
+
+    def take(event: Any) -> None:
+        writer(event)
+        told(event)
+
+    return take
 
 
 def _compare(

@@ -1,0 +1,92 @@
+"""Values that a person asks for while a scenario runs: readings, taken at given times or at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import attrs
+
+from core.sim.simulation import MAX_TIME
+from core.sim.units import format_duration, parse_duration
+from scenarios.errors import InputError
+from scenarios.io.escaping import escape_line
+from scenarios.language.condition_parser import parse_reading
+from scenarios.language.conditions import Term
+from scenarios.language.tokens import ConditionError
+from scenarios.readings.reading import show
+from scenarios.running.runner import Run
+
+
+@attrs.frozen
+class ShownValue:
+    """The value of a reading at one moment. `time` is in µs of virtual time."""
+
+    time: int
+    reading: str
+    value: str
+
+    def line(self) -> str:
+        """Return the value as a line of output."""
+        return escape_line(f"    {format_duration(self.time):>10}  {self.reading} = {self.value}")
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the value for JSON."""
+        return {"time_us": self.time, "reading": self.reading, "value": self.value}
+
+
+@attrs.frozen
+class ShownReadings:
+    """The readings that a run shows, and when.
+
+    Attributes:
+        terms: the readings.
+        times: the virtual times at which they are taken, in µs and in order; if there are none, they are taken at the end.
+    """
+
+    terms: tuple[Term, ...]
+    times: tuple[int, ...]
+
+    @staticmethod
+    def of(readings: Sequence[str], times: Sequence[str]) -> ShownReadings:
+        """Read the options `--show` and `--at`.
+
+        Raises:
+            InputError: a reading or a time is not valid.
+        """
+        if times and not readings:
+            raise InputError("--at: says when --show reads, and there is no --show; for example --show 'leo(orders-0, 2)' --at 16s")
+        return ShownReadings(tuple(_term(text) for text in readings), tuple(sorted(_time(text) for text in times)))
+
+    def run(self, run: Run) -> list[ShownValue]:
+        """Run a scenario to its end, and at least to the last of the times. Return the values."""
+        shown: list[ShownValue] = []
+        for time in self.times:
+            run.advance_to(time)
+            shown += self._take(run, time)
+        run.run()
+        return shown if self.times else self._take(run, run.cluster.now)
+
+    def _take(self, run: Run, time: int) -> list[ShownValue]:
+        return [ShownValue(time, term.text, show(term.take(run.moment), term.type)) for term in self.terms]
+
+
+def _term(text: str) -> Term:
+    try:
+        return parse_reading(text)
+    except ConditionError as wrong:
+        remedy = f"; {wrong.remedy}" if wrong.remedy else ""
+        raise InputError(f"--show: '{text[:60]}': {wrong.problem}{remedy}") from None
+
+
+MOST: Final = format_duration(MAX_TIME)
+
+
+def _time(text: str) -> int:
+    try:
+        time = parse_duration(text)
+    except ValueError:
+        raise InputError(f"--at: '{text[:40]}' is not a time; write a time with its unit, for example 16s") from None
+    if not 0 <= time <= MAX_TIME:
+        raise InputError(f"--at: '{text[:40]}' is outside virtual time, which ends at {MOST}")
+    return time
