@@ -22,10 +22,10 @@ DESCRIBED = "Topic: orders\tPartitionCount: 900\tReplicationFactor: 3\tConfigs: 
 def isrlab(folder: Path, *arguments: str, blocks: int = 0) -> subprocess.CompletedProcess[str]:
     """Run isrlab in a folder. With `blocks`, no file can grow beyond that many blocks, as if the disk were full."""
     limit = f"ulimit -f {blocks}; " if blocks else ""
+    # Python would cache a module that does not fit in part, and could not import it again.
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     call = ["sh", "-c", f'{limit}exec "$@"', "sh", sys.executable, "-m", "tui", *arguments]
-    return subprocess.run(
-        call, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=300, check=False
-    )
+    return subprocess.run(call, cwd=folder, capture_output=True, text=True, env=env, timeout=300, check=False)
 
 
 @pytest.mark.parametrize(("name", "blocks"), [("s.jsonl", 16), ("s.jsonl.zst", 48)])
