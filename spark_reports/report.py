@@ -179,7 +179,7 @@ def _summarise(
             if not loaded.logs:
                 return None, loaded.refused
             with progress.watching(spark):
-                write = [spark_table.parquet(place)] if place is not None and "parquet" in kinds else []
+                write = [spark_table.parquet(place, out)] if place is not None and "parquet" in kinds else []
                 write += [spark_table.csv(out)] if isinstance(out, Path) and "csv" in kinds else []
                 return compute_tables.compute_tables(loaded, limit, write, charts, progress), loaded.refused
 

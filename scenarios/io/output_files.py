@@ -424,4 +424,5 @@ def refuse_stdout(option: str, path: str | Path | None, instead: str) -> None:
 
 def cannot_be_written(path: str | Path, wrong: OSError) -> InputError:
     """Return the error for a file that cannot be written."""
-    return InputError(f"{path}: cannot be written: {wrong.strerror or wrong}")
+    # The libraries that write some of the files put the error of the system into sentences of their own.
+    return InputError(f"{path}: cannot be written: {os.strerror(wrong.errno) if wrong.errno else wrong}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 from typing import IO, Final
 
 MISSING: Final = "reports need PySpark, which is not installed; run `make report LOG=session.jsonl` to install it, or install isrlab with its spark extra"
@@ -12,12 +14,23 @@ _DIED: Final = re.compile(r"^(?:Exception in thread \"main\"|Caused by:) [\w.$]+
 
 _TAIL_LINES: Final = 15
 
+_SPACE: Final = 8 << 20
+"""The space, in bytes, without which Spark cannot do anything, because it unpacks its native libraries."""
+
 
 def reason_of(failure: Exception) -> str:
     """Return the reason for a failure on one line. For a Java exception, the reason is the message of the innermost exception."""
     lines = [line.strip() for line in str(failure).strip().splitlines()]
     causes = [line.removeprefix("Caused by: ").removeprefix(": ") for line in lines if line.startswith(("Caused by: ", ": "))]
     return (causes or lines or [type(failure).__name__])[-1 if causes else 0]
+
+
+def disk_note(scratch: Path) -> str:
+    """Return a note if the disk of Spark's scratch directory is full. Spark's own message then often speaks of something else, for example
+    of a library that it could not unpack. If the disk has space, return ''.
+    """
+    free = shutil.disk_usage(scratch).free
+    return f"; the disk of {scratch.parent} is full; set TMPDIR to a directory with space" if free < _SPACE else ""
 
 
 def exit_reason(log: IO[bytes]) -> str:

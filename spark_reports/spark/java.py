@@ -118,7 +118,7 @@ def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
             the class path with `jars`. The script does not change a class path that has other entries.
 
     Raises:
-        ReportError: scripts in `scratch` cannot be run.
+        ReportError: scripts in `scratch` cannot be written or run.
     """
     if java.has_vector and not jars:
         return java.home
@@ -130,10 +130,13 @@ def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
             all=shlex.quote(f"{directory}/*"), jars_dir=shlex.quote(str(directory)), jars=shlex.quote(":".join(map(str, jars)))
         )
     script = scratch / "java-home" / "bin" / "java"
-    script.parent.mkdir(parents=True, exist_ok=True)
     text = _WRAPPER.format(option=VECTOR_OPTION, purpose=purpose, cases=cases, java=shlex.quote(str(java.home / "bin" / "java")))
-    script.write_text(text, encoding="utf-8")
-    script.chmod(0o755)
+    try:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(text, encoding="utf-8")
+        script.chmod(0o755)
+    except OSError as failure:
+        raise ReportError(f"cannot write to {scratch}: {failure.strerror}; set TMPDIR to a directory with space") from None
     if not os.access(script, os.X_OK):
         raise ReportError(f"cannot run programs from {scratch} (is it mounted noexec?); set TMPDIR to a directory that allows it")
     return script.parent.parent

@@ -21,7 +21,7 @@ from scenarios.io.termination_signals import defer_signals, keep_signal_handlers
 from spark_reports.errors import ReportError
 from spark_reports.spark.class_archive import archive_path, options_to_make, options_to_use, spark_jars
 from spark_reports.spark.connect import connect_session
-from spark_reports.spark.failures import MISSING, exit_reason, log_tail, reason_of
+from spark_reports.spark.failures import MISSING, disk_note, exit_reason, log_tail, reason_of
 from spark_reports.spark.java import Java, find_java, java_home
 from spark_reports.spark.master import LOCAL_MASTER, check_master, is_connect, is_local, is_on_this_machine
 from spark_reports.spark.settings import LOCAL_DIRS, OUTSIDE_SCRATCH, SETTINGS, environment_variables, python_of_executors, settings_for
@@ -108,7 +108,7 @@ def spark_session(
                     context = SparkContext(conf=conf, gateway=gateway)
             except Exception as failure:
                 raise ReportError(
-                    f"Spark does not start on {master}: {exit_reason(log) or reason_of(failure) + log_tail(log)}"
+                    f"Spark does not start on {master}: {exit_reason(log) or reason_of(failure) + log_tail(log)}{disk_note(scratch)}"
                 ) from failure
             session = SparkSession(context)
         try:
@@ -116,7 +116,7 @@ def spark_session(
             recorded = record is not None
         except (PySparkException, Py4JError) as failure:
             # The JVM can explain a failure only while it is running.
-            raise ReportError(f"Spark failed: {reason_of(failure)}") from failure
+            raise ReportError(f"Spark failed: {reason_of(failure)}{disk_note(scratch)}") from failure
     finally:
         _stop(context, gateway, at_once=private and not recorded, seconds=_RECORD_SECONDS if recorded else _STOP_SECONDS)
         log.close()

@@ -24,7 +24,11 @@ def can_write(schema: StructType) -> bool:
 
 
 def write(name: str, schema: StructType, rows: Sequence[Sequence[object]], directory: Path) -> None:
-    """Write all rows of a table to one file of the dataset `name` in a directory. An existing dataset is replaced."""
+    """Write all rows of a table to one file of the dataset `name` in a directory. An existing dataset is replaced.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from scenarios.io.output_files import cannot_be_written
 from spark_reports.severity import sql_order
 from spark_reports.tables import csv_files, parquet_files
 from spark_reports.tables.result import Result
@@ -79,15 +80,18 @@ class Table:
             one(self.name, ready, fetched)
 
 
-def parquet(out: Path | str) -> Write:
+def parquet(out: Path | str, shown: Path | str | None = None) -> Write:
     """Return a writer that writes each table to a Parquet dataset. The dataset has the name of the table, and replaces an existing dataset
-    of that name.
+    of that name. If a file cannot be written, the writer raises `InputError`, which names the directory `shown` or, without one, `out`.
     """
     where = f"file://{out}" if isinstance(out, Path) else out.rstrip("/")
 
     def write(name: str, frame: DataFrame, fetched: Rows | None) -> None:
         if isinstance(out, Path) and fetched is not None and len(fetched) <= PART_ROWS and parquet_files.can_write(frame.schema):
-            parquet_files.write(name, frame.schema, fetched, out)
+            try:
+                parquet_files.write(name, frame.schema, fetched, out)
+            except OSError as wrong:
+                raise cannot_be_written(shown or out, wrong) from None
         else:
             frame.write.mode("overwrite").parquet(f"{where}/{name}")
 

@@ -39,6 +39,20 @@ def test_a_log_is_readable_up_to_where_the_disk_was_full(name: str, blocks: int,
     assert [event[0] for event in events] == list(range(1, len(events) + 1))
 
 
+def test_checkpoint_files_that_do_not_fit_leave_no_directory(tmp_path: Path) -> None:
+    cluster = "cluster: {brokers: 3, topics: {orders: {partitions: 300, replication-factor: 3}}}"
+    (tmp_path / "large.yaml").write_text(f"{cluster}\ntimeline: [{{load: {{topic: orders, rate: 3000}}}}, {{wait: 6s}}]")
+    (tmp_path / "empty").mkdir()
+    before = {path.name for path in tmp_path.iterdir()}
+    for target in ("new/deep", "empty"):
+        done = isrlab(tmp_path, "checkpoints", "large.yaml", "-o", target, blocks=1)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"isrlab: {target}: cannot be written: File too large\n")
+        assert {path.name for path in tmp_path.iterdir()} == before
+        assert not list((tmp_path / "empty").iterdir())
+    assert isrlab(tmp_path, "checkpoints", "large.yaml", "-o", "new/deep").returncode == 0
+    assert len(list((tmp_path / "new" / "deep").glob("broker-*/log-dir-1/orders-*/leader-epoch-checkpoint"))) == 900
+
+
 @pytest.mark.parametrize(
     ("target", "arguments"),
     [

@@ -174,6 +174,7 @@ class Playground(App[int]):
 
         Raises:
             KafkaError, ValueError: the cluster cannot be built; the old session then continues.
+            InputError: the log or the script of the old session cannot be written; the old session then continues without its log.
         """
         loaded = load_session(target, own_process=self.loaded.own_process)
         self.end_session()
@@ -194,10 +195,16 @@ class Playground(App[int]):
         self.main_screen.garbage.collect_when_idle()
 
     def end_session(self) -> None:
-        """End the session: complete its log and, if requested, save the session as a script."""
-        self.loaded.session.history.close()
-        if self.loaded.record is not None:
-            self.loaded.save(self.loaded.record)
+        """End the session: complete its log and, if requested, save the session as a script, even if the log cannot be completed.
+
+        Raises:
+            InputError: the log or the script cannot be written.
+        """
+        try:
+            self.loaded.session.history.close()
+        finally:
+            if self.loaded.record is not None:
+                self.loaded.save(self.loaded.record)
 
     def on_paste(self, event: events.Paste) -> None:
         """Handle pasted text that no input line has accepted.

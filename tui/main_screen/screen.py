@@ -22,6 +22,7 @@ from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
+from scenarios.errors import InputError
 from tui.actions.all_actions import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.context import ActionContext, Question, TextPrompt
 from tui.actions.selection import Selection
@@ -412,7 +413,7 @@ class MainScreen(Screen[None]):
     def _open_in_its_place(self, target: PlayTarget) -> None:
         try:
             self.app.open_target(target)  # type: ignore[attr-defined]
-        except (KafkaError, ValueError) as wrong:
+        except (KafkaError, ValueError, InputError) as wrong:
             self.prompts.say(str(wrong), refused=True)
 
     def open_page(self, name: str) -> Page:

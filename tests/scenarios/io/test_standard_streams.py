@@ -56,7 +56,7 @@ def test_a_full_disk_is_reported_in_one_line(arguments: list[str]) -> None:
 def test_a_disk_that_is_full_before_the_end_is_reported(arguments: list[str], blocks: int, unbuffered: str, tmp_path: Path) -> None:
     """The disk takes part of a write, and nothing more."""
     out = tmp_path / "out"
-    done = isrlab(f'ulimit -f {blocks}; "$@" >"{out}"', *arguments, PYTHONUNBUFFERED=unbuffered)
+    done = isrlab(f'ulimit -f {blocks}; "$@" >"{out}"', *arguments, PYTHONUNBUFFERED=unbuffered, PYTHONDONTWRITEBYTECODE="1")
     assert (done.returncode, done.stderr) == (74, f"{LOST}File too large\n")
     assert out.stat().st_size in (blocks * 512, blocks * 1024)
 

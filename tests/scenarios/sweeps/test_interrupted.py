@@ -17,6 +17,11 @@ from tests.scenarios.sweeps.test_model_sweep import TEXT
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = 6
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+"""The environment of a process with a limit on its files. It compiles no modules, because Python keeps the ones that it could write only
+in part.
+"""
+
 
 def sweep(folder: Path, out: str, *, blocks: int = 0) -> subprocess.Popen[str]:
     """Start a sweep on two processes in its own session. With `blocks`, no file can grow beyond that many blocks."""
@@ -24,7 +29,7 @@ def sweep(folder: Path, out: str, *, blocks: int = 0) -> subprocess.Popen[str]:
     command = ["-m", "tui", "sweep", "g.yaml", "--runs", str(RUNS), "--processes", "2", "-o", out, "-q"]
     return subprocess.Popen(
         ["sh", "-c", f'{limit}exec "$@"', "sh", sys.executable, *command],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
 
 

@@ -96,6 +96,23 @@ async def test_another_scenario_is_not_started_over_acts_that_are_not_saved(
         assert (app.return_code == 0) == (answer != "n"), "a session that has just begun has nothing to save"
 
 
+async def test_a_session_that_cannot_be_saved_stays_open(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    target = PlayTarget(None, None, release_named("4.1"), record=gone / "drill.yaml")
+    async with playing(target) as (app, main_screen, pilot):
+        gone.rmdir()
+        await pilot.press("k", "7", "down", "enter", "enter")
+        await pilot.pause()
+        assert app.main_screen is main_screen
+        assert "drill.yaml: cannot be written" in said(app, main_screen)
+        gone.mkdir()
+        await pilot.press("enter", "enter")
+        await pilot.pause()
+        assert app.main_screen is not main_screen
+    assert "kill" in (gone / "drill.yaml").read_text()
+
+
 @pytest.mark.parametrize("keys", [["q", "q"], ["ctrl+c", "ctrl+c"], ["q", "ctrl+c"]])
 async def test_leaving_without_saving_takes_two_keys(keys: list[str]) -> None:
     async with playing() as (app, _board, pilot):
