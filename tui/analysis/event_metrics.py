@@ -77,8 +77,8 @@ class EventMetrics:
         """
         observer = self._observer = self._make()
         self._ring, self.series = ring, Series(step=SECOND)
-        self.since = ring.at(ring.first)[1] if ring.total and ring.first else 0
-        until = ring.at(ring.first)[0] if ring.total else 0
+        self.since = time_of(ring.at(ring.first)) if ring.total and ring.first else 0
+        until = seq_of(ring.at(ring.first)) if ring.total else 0
         older = event_buffer.ring(NORMAL)
         self._waiting.clear()
         self._recent.clear()

@@ -7,7 +7,28 @@ from typing import Final
 
 import attrs
 
-from core.kafka.events import DETAIL, EventTuple
+from core.kafka.events import (
+    DETAIL,
+    KINDS,
+    BecameLeader,
+    ConsumerGroupStateChanged,
+    EventTuple,
+    GroupEmptied,
+    GroupRebalancing,
+    GroupStable,
+    HighWatermarkAdvanced,
+    MemberEnded,
+    MemberStarted,
+    OffsetCommitted,
+    OffsetDeleted,
+    OffsetExpired,
+    OffsetMaterialized,
+    OffsetRemoved,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+    decode,
+)
 from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.lab.burrow import LogEnds
 from core.lab.history.event_buffer import EventBuffer, EventRing
@@ -109,33 +130,41 @@ class GroupHistory:
         return None if since is None else (now - since, self._ends.passed_before(each.tp, each.committed))
 
     def _read(self, event: EventTuple) -> None:
-        time, kind = time_of(event), kind_of(event)
-        if kind in ("high-watermark", "became-leader"):
-            tp = TopicPartition(event[5], event[6])
-            self._watermarks[tp] = event[9]
-            if kind == "high-watermark":
+        if KINDS[kind_of(event)].level == DETAIL:
+            return  # no event that occurs in every round trip concerns a group
+        time = time_of(event)
+        match decode(event):
+            case HighWatermarkAdvanced() as advanced:
                 self._ends.add(event)
-            for group in self._readers.get(tp, ()):
-                self._sample(time, group)
-        elif kind in ("offset-committed", "offset-materialized"):
-            self._committed(time, event[5], TopicPartition(event[6], event[7]), event[8])
-        elif kind in ("offset-deleted", "offset-expired", "offset-removed"):
-            self.of(event[5]).committed.pop(TopicPartition(event[6], event[7]), None)
-            self._sample(time, event[5])
-        elif kind in ("group-rebalancing", "group-stable", "group-emptied"):
-            self.of(event[5]).rebalance(time, begins=kind == "group-rebalancing")
-        elif kind == "group-state":
-            self.of(event[5]).rebalance(time, begins=event[7] not in CALM)
-        elif kind == "partitions-assigned":
-            self.of(event[5]).change(time, event[4], _count(event[7]))
-        elif kind == "partitions-revoked":
-            self.of(event[5]).change(time, event[4], -_count(event[7]))
-        elif kind == "partitions-lost":
-            self.of(event[5]).change(time, event[4], -_count(event[6]))
-        elif kind == "member-started":
-            self.of(event[5]).lanes.setdefault(event[4], []).append((time, 0))
-        elif kind == "member-ended":
-            self.of(event[5]).lanes.setdefault(event[4], []).append((time, GONE))
+                self._reached(time, TopicPartition(advanced.topic, advanced.partition), advanced.new_offset)
+            case BecameLeader() as became:
+                self._reached(time, TopicPartition(became.topic, became.partition), became.high_watermark)
+            case OffsetCommitted() | OffsetMaterialized() as commit:
+                self._committed(time, commit.group, TopicPartition(commit.topic, commit.partition), commit.committed_offset)
+            case OffsetDeleted() | OffsetExpired() | OffsetRemoved() as gone:
+                self.of(gone.group).committed.pop(TopicPartition(gone.topic, gone.partition), None)
+                self._sample(time, gone.group)
+            case GroupRebalancing(group=group):
+                self.of(group).rebalance(time, begins=True)
+            case GroupStable(group=group) | GroupEmptied(group=group):
+                self.of(group).rebalance(time, begins=False)
+            case ConsumerGroupStateChanged(group=group, new_state=state):
+                self.of(group).rebalance(time, begins=state not in CALM)
+            case PartitionsAssigned(group=group, client=client, partition_names=names):
+                self.of(group).change(time, client, _count(names))
+            case PartitionsRevoked(group=group, client=client, partition_names=names):
+                self.of(group).change(time, client, -_count(names))
+            case PartitionsLost(group=group, client=client, partition_names=names):
+                self.of(group).change(time, client, -_count(names))
+            case MemberStarted(group=group, client=client):
+                self.of(group).lanes.setdefault(client, []).append((time, 0))
+            case MemberEnded(group=group, client=client):
+                self.of(group).lanes.setdefault(client, []).append((time, GONE))
+
+    def _reached(self, time: int, tp: TopicPartition, high_watermark: int) -> None:
+        self._watermarks[tp] = high_watermark
+        for group in self._readers.get(tp, ()):
+            self._sample(time, group)
 
     def _committed(self, time: int, group: str, tp: TopicPartition, offset: int) -> None:
         self.of(group).committed[tp] = offset

@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 
-from core.kafka.events import DETAIL, KINDS, EventTuple, decode
+from core.kafka.events import DETAIL, KINDS, PARTITION_OF, Acted, EventTuple, decode
 from core.kafka.ids import CONTROLLER, TopicPartition, broker_address
 from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.sentences import act_sentence
@@ -25,13 +25,8 @@ CLIENTS: Final = "clients"
 MOST: Final = 4_000
 """The maximum number of steps that a lane keeps. When a lane has more steps, the oldest ones are dropped."""
 
-_AT: Final = {
-    name: (4 + columns.index("topic"), 4 + columns.index("partition"))
-    for name, kind in KINDS.items()
-    for columns in [list(kind.columns)]
-    if "topic" in columns and "partition" in columns
-}
-"""The indexes of the topic and the partition in an event tuple, by kind of event."""
+_BROKER_OF: Final = {name: kind.reader("broker") for name, kind in KINDS.items() if "broker" in kind.columns}
+"""The functions that read the broker of an event, by kind of event."""
 
 _BROKER_KINDS: Final = frozenset(
     {
@@ -68,15 +63,12 @@ def concerns(event: EventTuple, tp: TopicPartition, brokers: frozenset[int]) -> 
 
     A lane contains the events of the partition, state changes of its brokers, link events, and acts.
     """
-    kind: str = kind_of(event)
-    at = _AT.get(kind)
-    if at is not None:
-        return bool(event[at[1]] == tp.partition and event[at[0]] == tp.topic)
-    if kind == "act":
-        return True
+    kind = kind_of(event)
+    if kind in PARTITION_OF:
+        return PARTITION_OF[kind](event) == tp
     if kind in _BROKER_KINDS:
-        return event[4] in brokers
-    return str(kind).startswith("link-")
+        return _BROKER_OF[kind](event) in brokers
+    return kind == Acted.kind or kind.startswith("link-")
 
 
 def node_of(event: EventTuple) -> str:
@@ -86,10 +78,7 @@ def node_of(event: EventTuple) -> str:
         return CONTROLLER
     if kind in _BY_CLIENT:
         return CLIENTS
-    columns = KINDS[kind].columns
-    if "broker" in columns:
-        return broker_address(event[4 + list(columns).index("broker")])
-    return ""
+    return broker_address(_BROKER_OF[kind](event)) if kind in _BROKER_OF else ""
 
 
 _FROM: Final = {
@@ -133,7 +122,7 @@ def _ids(ids: tuple[int, ...]) -> str:
 
 def short_label(event: EventTuple) -> str:
     """Return a label of a few words for an event."""
-    kind: str = kind_of(event)
+    kind = kind_of(event)
     made = _SHORT.get(kind)
     if made is not None:
         return str(made(decode(event)))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
 
-from core.sim.events import seq_of
+from core.sim.events import seq_of, time_of
 from core.sim.units import format_duration
 from scenarios.io.escaping import escape_line
 from scenarios.io.standard_streams import styled
@@ -94,7 +94,7 @@ class RunWatch:
 
     @property
     def _position(self) -> str:
-        return f"virtual time {format_duration(self._last[1])}, {self._last[0]:,} events"
+        return f"virtual time {format_duration(time_of(self._last))}, {seq_of(self._last):,} events"
 
     def _report(self, limit: str) -> str:
         return f"{self._name}: stopped after {limit}, at {self._position}"

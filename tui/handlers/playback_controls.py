@@ -26,7 +26,7 @@ def step_summary(events: Sequence[EventTuple]) -> str:
     if rest:
         told.append(max(rest, key=lambda event: LEVEL[kind_of(event)]))
     more = len(events) - len(told)
-    return f"#{events[-1][0]} " + ": ".join(map(sentence, told)) + (f" (and {more} more)" if more else "")
+    return f"#{seq_of(events[-1])} " + ": ".join(map(sentence, told)) + (f" (and {more} more)" if more else "")
 
 
 class PlaybackControls:

@@ -21,7 +21,7 @@ from core.lab.history.playable import PlayableFactory
 from core.lab.sentences import sentence
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
-from core.sim.events import seq_of, time_of
+from core.sim.events import kind_of, seq_of, time_of, values_of
 from core.sim.units import format_clock
 from tui.actions.context import Option, Question
 from tui.analysis.partition_list import in_order
@@ -82,10 +82,10 @@ def hidden_difference(parted: FirstDifference | None) -> list[str]:
     if parted is None or parted.here is None or parted.there is None:
         return []
     one, two = parted.here, parted.there
-    if one[3] != two[3] or format_clock(one[1]) != format_clock(two[1]) or sentence(one) != sentence(two):
+    if kind_of(one) != kind_of(two) or format_clock(time_of(one)) != format_clock(time_of(two)) or sentence(one) != sentence(two):
         return []
-    names = ("time, µs", *(name.replace("_us", ", µs").replace("_", "-") for name in KINDS[one[3]].columns))
-    values = zip(names, (one[1], *one[4:]), (two[1], *two[4:]), strict=True)
+    names = ("time, µs", *(name.replace("_us", ", µs").replace("_", "-") for name in KINDS[kind_of(one)].columns))
+    values = zip(names, (time_of(one), *values_of(one)), (time_of(two), *values_of(two)), strict=True)
     return ["The events differ in " + "; ".join(f"{name}: {here} and {there}" for name, here, there in values if here != there) + "."]
 
 

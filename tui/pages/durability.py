@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 import attrs
 from textual.strip import Strip
 
-from core.kafka.events import NOTABLE, EventTuple
+from core.kafka.events import NOTABLE, EventTuple, RecordsExposed
 from core.kafka.ids import TopicPartition
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.reports.durability_report import DurabilityReport, ExposedRecords, LostRecords, MissedRecords
@@ -52,8 +52,9 @@ def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
     ring = event_buffer.ring(NOTABLE)
     for index in range(ring.first, ring.total):
         event = ring.at(index)
-        if kind_of(event) == "records-exposed":
-            found[TopicPartition(event[4], event[5])] = seq_of(event)
+        if kind_of(event) == RecordsExposed.kind:
+            exposed = RecordsExposed(event)
+            found[TopicPartition(exposed.topic, exposed.partition)] = seq_of(event)
     return found
 
 

@@ -215,8 +215,8 @@ class MessagesPage(Page):
     def _place(self, steps: list[LaneStep]) -> int:
         """Return the index of the selected step, or of the last step while the page follows the newest event."""
         if self._cursor is not None:
-            seq = self._cursor[0]
-            found = next((n for n in range(len(steps) - 1, -1, -1) if steps[n].event[0] <= seq), -1)
+            seq = seq_of(self._cursor)
+            found = next((n for n in range(len(steps) - 1, -1, -1) if seq_of(steps[n].event) <= seq), -1)
             if found >= 0:
                 return found
             self._cursor = None
@@ -234,7 +234,7 @@ class MessagesPage(Page):
         painted = paint_lane(
             drawn,
             columns,
-            steps[first - 1].event[1] if first else -1,
+            time_of(steps[first - 1].event) if first else -1,
             self.paint,
             width,
             cursor=cursor - first if self._cursor is not None else -1,
@@ -244,7 +244,7 @@ class MessagesPage(Page):
         last = next((n for n, (_, index) in enumerate(painted) if index == cursor - first), len(painted) - 1)
         start = len(painted) - rows if self._cursor is None else last - rows + 1
         painted = painted[max(0, start) :][:rows]
-        self._shown = tuple(-1 if index < 0 else drawn[index].event[0] for _, index in painted)
+        self._shown = tuple(-1 if index < 0 else seq_of(drawn[index].event) for _, index in painted)
         return [line for line, _ in painted]
 
     def _chain(self) -> frozenset[int]:
@@ -297,7 +297,7 @@ class MessagesPage(Page):
     def enter(self) -> bool:
         """Go to the moment of the selected event."""
         if self._cursor is not None:
-            self.screen.go_to_event(self._cursor[0])
+            self.screen.go_to_event(seq_of(self._cursor))
         return True
 
     def click(self, x: int, y: int, meta: dict[str, object]) -> None:

@@ -11,7 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from core.kafka.events import EventTuple
+from core.kafka.events import (
+    BrokerFenced,
+    BrokerJoined,
+    BrokerLeft,
+    BrokerStopped,
+    BrokerUnfenced,
+    EventTuple,
+    LeaderElected,
+    SessionExpired,
+    ShutdownBegun,
+)
 from core.lab.history.event_buffer import EventRing
 from core.lab.sentences import sentence
 from core.sim.events import first_cause, kind_of, seq_of, time_of
@@ -51,17 +61,15 @@ _NAMES: Final = {
 """For each event kind that can be folded, the singular and plural texts for a count of such events. The worst kinds come first."""
 
 _HEADS: Final[dict[str, Callable[[EventTuple], str]]] = {
-    "broker-fenced": lambda e: f"b{e[4]} fenced",
-    "broker-unfenced": lambda e: f"b{e[4]} unfenced",
-    "broker-stopped": lambda e: f"b{e[4]} stopped",
-    "broker-left": lambda e: f"b{e[4]} left",
-    "broker-joined": lambda e: f"b{e[4]} joined",
-    "session-expired": lambda e: f"b{e[4]}'s session expired",
-    "shutdown-begun": lambda e: f"b{e[4]} shuts down",
-    "act": sentence,
-    "setting-changed": sentence,
-    "feature-level-changed": sentence,
+    BrokerFenced.kind: lambda event: f"b{BrokerFenced(event).broker} fenced",
+    BrokerUnfenced.kind: lambda event: f"b{BrokerUnfenced(event).broker} unfenced",
+    BrokerStopped.kind: lambda event: f"b{BrokerStopped(event).broker} stopped",
+    BrokerLeft.kind: lambda event: f"b{BrokerLeft(event).broker} left",
+    BrokerJoined.kind: lambda event: f"b{BrokerJoined(event).broker} joined",
+    SessionExpired.kind: lambda event: f"b{SessionExpired(event).broker}'s session expired",
+    ShutdownBegun.kind: lambda event: f"b{ShutdownBegun(event).broker} shuts down",
 }
+"""The causes that a folded line names in fewer words than their sentences have."""
 
 
 class Group:
@@ -93,15 +101,15 @@ class Group:
         counts: dict[str, int] = {}
         for event in self.members:
             counts[kind_of(event)] = counts.get(kind_of(event), 0) + 1
-            if kind_of(event) == "leader-elected" and event[10] != "clean":
+            if kind_of(event) == LeaderElected.kind and LeaderElected(event).election != "clean":
                 counts["unclean"] = counts.get("unclean", 0) + 1
         said = ", ".join(
             one if counts[kind] == 1 else many.format(f"{counts[kind]:,}") for kind, (one, many) in _NAMES.items() if kind in counts
         )
-        head = _HEADS.get(kind_of(self.head))
+        head = _HEADS.get(kind_of(self.head), sentence)
         if self.head is self.members[0]:
             return said
-        return f"{sentence(self.head) if head is None else head(self.head)}: {said}"
+        return f"{head(self.head)}: {said}"
 
 
 Row = tuple[EventTuple, Group | None, bool]
@@ -229,8 +237,8 @@ class FoldedRows:
         """The index of the oldest line whose event is still in the event buffer."""
         ring, rows = self.ring, self._rows
         if ring.first:
-            oldest = ring.at(ring.first)[0]
-            while self._gone < len(rows) and rows[self._gone][0][0] < oldest:
+            oldest = seq_of(ring.at(ring.first))
+            while self._gone < len(rows) and seq_of(rows[self._gone][0]) < oldest:
                 self._gone += 1
         return self._gone
 
@@ -306,9 +314,9 @@ class FoldedRows:
             event, group, inside = self._rows[at]
             if seq_of(event) == seq and not (inside is False and group.folded and group.head is group.members[0] and group.opened):
                 return at
-            if group.folded and not group.opened and any(each[0] == seq for each in group.members):
+            if group.folded and not group.opened and any(seq_of(each) == seq for each in group.members):
                 self.toggle(at)
-                return at + 1 + next(n for n, each in enumerate(group.members) if each[0] == seq)
+                return at + 1 + next(n for n, each in enumerate(group.members) if seq_of(each) == seq)
         return None
 
     def toggle(self, index: int) -> bool:

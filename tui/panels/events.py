@@ -14,7 +14,7 @@ from textual.strip import Strip
 from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.lab.history.event_buffer import LEVEL, EventRing
 from core.lab.sentences import sentence
-from core.sim.events import kind_of, time_of
+from core.sim.events import kind_of, seq_of, time_of
 from core.sim.units import format_clock
 from tui.panels.event_rows import AllRows, EventRows, FoldedRows, MatchingRows
 from tui.panels.lines import Lines
@@ -329,7 +329,7 @@ class EventLog(Lines, can_focus=True):
         if self.rows.update():
             self._moved += 1
             if chosen is not None and (inside or self.selected is not chosen):
-                self.cursor = self.rows.index_of(chosen[0])
+                self.cursor = self.rows.index_of(seq_of(chosen))
 
     def use(self, ring: EventRing, level: int) -> None:
         """Show the events of another event buffer. If the new buffer contains the selected event, that event remains selected."""
@@ -345,7 +345,7 @@ class EventLog(Lines, can_focus=True):
         self.rows = self._listing()
         self.rows.update()
         if chosen is not None:
-            self.cursor = self.rows.index_of(chosen[0])
+            self.cursor = self.rows.index_of(seq_of(chosen))
 
     def move(self, by: int) -> None:
         """Move the selection. If the selection moves past the newest event, follow the newest event again."""

@@ -305,7 +305,7 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
         if before is None:
             lines.append(Row().add(f" because of event {cause}, which is no longer in memory", paint.muted).strip(width))
             break
-        glyph, role = glyph_of(before[3])
+        glyph, role = glyph_of(kind_of(before))
         indent = 10
         parts = wrap(sentence(before), max(10, width - indent - 1))
         for number, line in enumerate(parts):
