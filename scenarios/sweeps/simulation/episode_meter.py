@@ -12,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from core.kafka import events
 from core.kafka.clients.producer.producer import Producer
+from core.kafka.events import PARTITION_OF
 from core.kafka.health import STALL_BOUND, PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.lab.cluster import Cluster
 from core.lab.views.partition_health import partition_health
+from core.sim.events import kind_of, time_of
 from scenarios.sweeps.simulation.histogram import Histogram
 
 ACKS_ALL: Final = ("all", "-1")
@@ -25,16 +28,21 @@ _MANY: Final = 2**31 - 1
 """A limit on the number of steps. The limit is never reached, because far fewer steps than this occur between two events."""
 
 _AFFECTS_ALL: Final = (
-    "broker-stopped",
-    "broker-paused",
-    "broker-started",
-    "broker-resumed",
-    "link-cut",
-    "link-healed",
-    "log-dir-failed",
-    "setting-changed",
+    events.BrokerStopped.kind,
+    events.BrokerPaused.kind,
+    events.BrokerStarted.kind,
+    events.BrokerResumed.kind,
+    events.LinkCut.kind,
+    events.LinkHealed.kind,
+    events.LogDirFailed.kind,
+    events.SettingChanged.kind,
 )
 """The event kinds that can change the status of any partition."""
+
+_append: Final = events.Appended.reader("topic", "partition", "leader_epoch", "to_offset")
+_commit: Final = events.HighWatermarkAdvanced.reader("topic", "partition", "leader_epoch", "new_offset")
+_ack: Final = events.ProduceAcked.reader("records", "acks", "latency_us")
+"""The functions that read the most frequent events."""
 
 
 class EpisodeMeter:
@@ -75,22 +83,22 @@ class EpisodeMeter:
         self._uncommitted: dict[TopicPartition, int] = {}  # the last advance of a high watermark that is below the log end
         self._begun = False
         self._handlers: dict[str, Callable[[tuple[Any, ...]], None]] = {
-            "append": self._appended,
-            "high-watermark": self._committed,
-            "became-leader": self._became_leader,
-            "produce-acked": self._acked,
-            "produce-failed": self._failed,
-            "produce-given-up": self._given_up,
-            "partition-changed": self._registered,
-            "became-follower": self._became_follower,
-            "leader-elected": self._elected,
-            "disk-slowed": self._disk_slowed,
+            events.Appended.kind: self._appended,
+            events.HighWatermarkAdvanced.kind: self._committed,
+            events.BecameLeader.kind: self._became_leader,
+            events.ProduceAcked.kind: self._acked,
+            events.ProduceFailed.kind: self._failed,
+            events.ProduceGivenUp.kind: self._given_up,
+            events.PartitionChanged.kind: self._role_changed,
+            events.BecameFollower.kind: self._role_changed,
+            events.LeaderElected.kind: self._elected,
+            events.DiskSlowed.kind: self._disk_slowed,
             **dict.fromkeys(_AFFECTS_ALL, self._any_changed),
         }
 
     def sink(self, event: tuple[Any, ...]) -> None:
         """Update the measurements for an event."""
-        handler = self._handlers.get(event[3])
+        handler = self._handlers.get(kind_of(event))
         if handler is not None:
             handler(event)
 
@@ -163,31 +171,34 @@ class EpisodeMeter:
     # --- progress --------------------------------------------------------------------------------------------------
 
     def _appended(self, event: tuple[Any, ...]) -> None:
-        if self.topics.get(event[5]):
-            tp = TopicPartition(event[5], event[6])
-            if event[7] == self._epochs.get(tp, event[7]):
-                self._ends[tp] = event[9]
-                self._uncommitted.setdefault(tp, event[1])
+        topic, number, epoch, end = _append(event)
+        if self.topics.get(topic):
+            tp = TopicPartition(topic, number)
+            if epoch == self._epochs.get(tp, epoch):
+                self._ends[tp] = end
+                self._uncommitted.setdefault(tp, time_of(event))
 
     def _committed(self, event: tuple[Any, ...]) -> None:
-        if self.topics.get(event[5]):
-            tp = TopicPartition(event[5], event[6])
-            if event[7] == self._epochs.get(tp, event[7]):
-                self._moved(tp, event[1])
+        topic, number, epoch, high_watermark = _commit(event)
+        if self.topics.get(topic):
+            tp = TopicPartition(topic, number)
+            if epoch == self._epochs.get(tp, epoch):
+                now = time_of(event)
+                self._moved(tp, now)
                 if tp in self._not_served:
                     self._changed[tp] = None
-                if event[9] < self._ends.get(tp, 0):
-                    self._uncommitted[tp] = event[1]
+                if high_watermark < self._ends.get(tp, 0):
+                    self._uncommitted[tp] = now
 
     def _became_leader(self, event: tuple[Any, ...]) -> None:
-        self._changed[TopicPartition(event[5], event[6])] = None
-        if self.topics.get(event[5]):
-            tp = TopicPartition(event[5], event[6])
-            if event[7] >= self._epochs.get(tp, event[7]):
-                self._moved(tp, event[1])
-                self._epochs[tp], self._ends[tp] = event[7], event[8]
-                if event[9] < event[8]:
-                    self._uncommitted[tp] = event[1]
+        became, now = events.BecameLeader(event), time_of(event)
+        tp = TopicPartition(became.topic, became.partition)
+        self._changed[tp] = None
+        if self.topics.get(tp.topic) and became.leader_epoch >= self._epochs.get(tp, became.leader_epoch):
+            self._moved(tp, now)
+            self._epochs[tp], self._ends[tp] = became.leader_epoch, became.offset
+            if became.high_watermark < became.offset:
+                self._uncommitted[tp] = now
 
     def _moved(self, tp: TopicPartition, now: int) -> None:
         """Record that a high watermark has advanced, or that it no longer counts because there is a new leader or the measurement ends.
@@ -204,29 +215,28 @@ class EpisodeMeter:
     # --- events ----------------------------------------------------------------------------------------------------
 
     def _acked(self, event: tuple[Any, ...]) -> None:
-        records, acks, latency = event[9], event[10], event[11]
+        records, acks, latency = _ack(event)
         self.acked += records
         if acks != 0:
             self.latencies.add(latency, records)
 
     def _failed(self, event: tuple[Any, ...]) -> None:
-        if not event[11]:
-            self.failed += event[7]
+        failed = events.ProduceFailed(event)
+        if not failed.retry:
+            self.failed += failed.records
 
     def _given_up(self, event: tuple[Any, ...]) -> None:
-        self.waits.add(event[10], event[7])
+        given_up = events.ProduceGivenUp(event)
+        self.waits.add(given_up.waited_us, given_up.records)
 
-    def _registered(self, event: tuple[Any, ...]) -> None:
-        self._changed[TopicPartition(event[4], event[5])] = None
-
-    def _became_follower(self, event: tuple[Any, ...]) -> None:
-        self._changed[TopicPartition(event[5], event[6])] = None
+    def _role_changed(self, event: tuple[Any, ...]) -> None:
+        self._changed[TopicPartition(*PARTITION_OF[kind_of(event)](event))] = None
 
     def _disk_slowed(self, event: tuple[Any, ...]) -> None:
-        self._slow[event[4]] = None
+        self._slow[events.DiskSlowed(event).broker] = None
 
     def _any_changed(self, _: tuple[Any, ...]) -> None:
         self._all_changed = True
 
     def _elected(self, event: tuple[Any, ...]) -> None:
-        self.unclean += event[10] == "unclean"
+        self.unclean += events.LeaderElected(event).election == "unclean"
