@@ -11,11 +11,13 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
 
 from scenarios.sweeps.errors import SweepError
-from scenarios.sweeps.grid.model_grid import ModelGrid
-from scenarios.sweeps.simulation.simulate_run import AnyGrid, Chunk, FinishedChunk, from_text, simulate_chunk, to_text
+from scenarios.sweeps.grid.grid import Grid
+from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, from_text, simulate_chunk, to_text
 from spark_reports.thread_pool import pool_of
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class SparkWorkers:
         self._spark = spark
         self.parallel = _cores(spark)
 
-    def run(self, grid: AnyGrid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
+    def run(self, grid: Grid[Any], chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
         """Execute chunks (see `Workers.run`)."""
         from pyspark.errors import PySparkException
 
@@ -63,7 +65,7 @@ class SparkWorkers:
                     raise SweepError(f"the sweep stopped: {match[1]}") from failure
                 raise
 
-    def _job(self, grid: AnyGrid, batch: Sequence[Chunk]) -> list[FinishedChunk]:
+    def _job(self, grid: Grid[Any], batch: Sequence[Chunk]) -> list[FinishedChunk]:
         from pyspark.sql import functions as F
 
         # Executors get only the cells of this job.
@@ -79,14 +81,9 @@ class SparkWorkers:
         return [from_text(grid, row["finished"]) for row in rows]
 
 
-def _only(grid: AnyGrid, cells: set[int]) -> AnyGrid:
+def _only(grid: Grid[Any], cells: set[int]) -> Grid[Any]:
     """Return a copy of a grid without its text and with only the needed cells, which keep their numbers."""
-    import attrs
-
-    if isinstance(grid, ModelGrid):
-        return attrs.evolve(grid, text="")
-    stub = attrs.evolve(grid.cells[0], producers=())
-    return attrs.evolve(grid, text="", cells=tuple(cell if cell.number in cells else stub for cell in grid.cells))
+    return attrs.evolve(grid, text="", cells=tuple(cell if cell.number in cells else grid.cells[0] for cell in grid.cells))
 
 
 def _cores(spark: SparkSession) -> int:

@@ -82,5 +82,9 @@ def test_reading_a_log_needs_no_spark() -> None:
 def test_a_sweeps_runs_need_the_core_and_attrs_only() -> None:
     """The executors of a Spark cluster get only this program and attrs from the driver."""
     baseline = imported_by("import attrs")
-    foreign = imported_by("import scenarios.sweeps.simulation.simulate_run") - baseline - set(sys.stdlib_module_names)
+    foreign = (
+        imported_by("import scenarios.sweeps.simulation.kafka.experiment, scenarios.sweeps.simulation.models.experiment")
+        - baseline
+        - set(sys.stdlib_module_names)
+    )
     assert foreign == {"core", "scenarios"}

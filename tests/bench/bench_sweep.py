@@ -119,7 +119,7 @@ def measure(grid: Grid, runs: int, workers: Workers) -> Measured:
     stop.set()
     watcher.join()
     after = tree_usage()
-    return Measured(wall, after.seconds - before, memory["early"], max(peak[0], after.worker_bytes), runs_csv(every))
+    return Measured(wall, after.seconds - before, memory["early"], max(peak[0], after.worker_bytes), runs_csv(grid, every))
 
 
 def line(name: str, measured: Measured, runs: int) -> None:

@@ -42,8 +42,7 @@ from scenarios.models.script import ModelScenario
 from scenarios.releases import release_named
 from scenarios.running.imported_cluster import as_script, import_cluster, settled_cluster
 from scenarios.running.runner import Run
-from scenarios.sweeps.catalogue import GRIDS
-from scenarios.sweeps.grid_file.read_grid import read_grid
+from scenarios.sweeps.grid_file.read_grid import GRIDS, read_grid
 from tests.fuzz.log_checkers import problems_of
 from tests.fuzz.mutations import NASTY, mutated
 from tests.fuzz.valid_scripts import KINDS, valid_script

@@ -7,30 +7,26 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from core.sim.units import format_duration
 from scenarios.errors import InputError
 from scenarios.io.output_files import check_outputs, is_stdout, write_atomically
 from scenarios.io.standard_streams import print_error, print_json, print_messages, print_text, styled
 from scenarios.io.termination_signals import Terminated, defer_signals, raise_on_signals
-from scenarios.sweeps.catalogue import grid_named
 from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.execution.checkpoint import Checkpoint
 from scenarios.sweeps.execution.process_workers import ProcessWorkers
-from scenarios.sweeps.execution.rounds import Progress, sweep_models, sweep_runs
+from scenarios.sweeps.execution.rounds import sweep_runs
 from scenarios.sweeps.execution.workers import ThisProcess, Workers
-from scenarios.sweeps.grid.grid import Grid, format_horizon
-from scenarios.sweeps.grid.model_grid import ModelGrid
-from scenarios.sweeps.grid_file.read_model_grid import only_models
-from scenarios.sweeps.output.loss_scenario import losing_episode, script_of
-from scenarios.sweeps.output.model_files import model_json, write_model_results
+from scenarios.sweeps.grid.grid import format_horizon
+from scenarios.sweeps.grid_file.model_sections import only_models
+from scenarios.sweeps.grid_file.read_grid import grid_named
+from scenarios.sweeps.output import page
+from scenarios.sweeps.output.kafka.loss_scenario import losing_episode, script_of
 from scenarios.sweeps.output.result_files import json_of, write_results
-from scenarios.sweeps.output.result_texts import counted
-from scenarios.sweeps.simulation.simulate_model_run import ModelRun
-from scenarios.sweeps.simulation.simulate_run import Run
-from scenarios.sweeps.statistics.cell_results import SweepResult
-from scenarios.sweeps.statistics.model_results import ModelSweepResult
+from scenarios.sweeps.output.texts import counted
+from scenarios.sweeps.simulation.models.experiment import MODELS
 from spark_reports.errors import ReportError
 
 DEFAULT_RUNS: Final = 100
@@ -72,8 +68,7 @@ def main_sweep(
         master, conf: the Spark master, and the settings of the Spark session.
         processes: the number of processes on this machine that execute runs in place of Spark; 0 for this process alone.
         width: the target width; if the confidence interval of a cell's loss probability is at most this wide, the cell gets no more runs;
-            None to execute
-            all runs.
+            None to execute all runs.
         html: the path of an additional HTML page.
         as_json: whether to print one JSON document instead of a table.
         quiet: whether to hide progress.
@@ -89,7 +84,7 @@ def main_sweep(
         raise InputError(f"name a grid, for example weekly-crashes, or models, for example --model kafka --model mysql ({MODELS_GRID})")
     grid = grid_named(source or MODELS_GRID)
     if models:
-        if not isinstance(grid, ModelGrid):
+        if grid.experiment is not MODELS:
             raise InputError(f"--model: {grid.source} is a grid of Kafka's settings; name a grid with 'models', or omit the grid")
         grid = only_models(grid, models)
     check_outputs({"--json": "-" if as_json else None, "--html": html}, [grid.source])
@@ -103,7 +98,7 @@ def main_sweep(
                 progress.say(
                     f"{grid.name}: {counted(len(grid.cells), 'cell')}, {counted(runs, 'run')} each, of {format_horizon(grid.horizon)}"
                 )
-                result = _Result(grid, runs, workers, checkpoint, width, progress.tell)
+                result, every = sweep_runs(grid, runs, workers, checkpoint, width, progress.tell)
         except Terminated:
             kept = f"; {out} has the finished runs; to continue, run the same command again" if out else ""
             progress.end_line()
@@ -111,68 +106,20 @@ def main_sweep(
             raise
         progress.say(f"{counted(result.runs, 'run')} in {format_duration(round((time.monotonic() - begun) * 1e6))}")
         if out is not None:
-            result.write(out, progress.say)
+            write_results(out, result, every, progress.say)
         if html is not None:
-            write_atomically(Path(html), result.page())
+            write_atomically(Path(html), page.render(result))
     except (ReportError, SweepError) as wrong:
         print_error(str(wrong))
         return 2
     if as_json:
-        print_json(result.json())
+        print_json(json_of(result))
     elif html is None or not is_stdout(html):
-        result.show(styled(sys.stdout))
+        from tui.commands.sweep_table import render
+
+        render(result, styled(sys.stdout))
     sys.stdout.flush()
     return 0
-
-
-class _Result:
-    """The result of a sweep over either kind of grid."""
-
-    def __init__(
-        self, grid: Grid | ModelGrid, runs: int, workers: Workers, checkpoint: Checkpoint | None, width: float | None, progress: Progress
-    ) -> None:
-        self._models: tuple[ModelSweepResult, list[ModelRun]] | None = None
-        self._cells: tuple[SweepResult, list[Run]] | None = None
-        if isinstance(grid, ModelGrid):
-            self._models = sweep_models(grid, runs, workers, checkpoint, width, progress)
-            self.runs = self._models[0].runs
-        else:
-            self._cells = sweep_runs(grid, runs, workers, checkpoint, width, progress)
-            self.runs = self._cells[0].runs
-
-    def write(self, out: Path, say: Callable[[str], None]) -> None:
-        """Write the files of the result to a directory."""
-        if self._models is not None:
-            write_model_results(out, *self._models, say)
-        else:
-            assert self._cells is not None
-            write_results(out, *self._cells, say)
-
-    def page(self) -> str:
-        """Return the result as an HTML page."""
-        from scenarios.sweeps.output import html, model_page
-
-        if self._models is not None:
-            return model_page.render(self._models[0])
-        assert self._cells is not None
-        return html.render(self._cells[0])
-
-    def json(self) -> str:
-        """Return the result as one JSON document."""
-        if self._models is not None:
-            return model_json(self._models[0])
-        assert self._cells is not None
-        return json_of(self._cells[0])
-
-    def show(self, file: IO[str]) -> None:
-        """Show the result on a terminal."""
-        from tui.commands.sweep_table import render, render_models
-
-        if self._models is not None:
-            render_models(self._models[0], file)
-        else:
-            assert self._cells is not None
-            render(self._cells[0], file)
 
 
 def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
@@ -181,7 +128,7 @@ def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
     The scenario contains the first episode of the run that lost acknowledged records or, if there is none, the run's first episode.
     """
     grid = grid_named(source)
-    if isinstance(grid, ModelGrid):
+    if grid.experiment is MODELS:
         raise InputError(f"--scenario: {grid.source} is a grid of models; only a run of Kafka's settings can be written as a scenario")
     check_outputs({"--scenario": path}, [source])
     try:

@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-from typing import IO
+from typing import IO, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from scenarios.io.escaping import escape_value
-from scenarios.sweeps.output.model_picture import picture
-from scenarios.sweeps.output.model_texts import MODEL_HEADINGS, model_notes, model_numbers, model_title
-from scenarios.sweeps.output.result_texts import HEADINGS, cell_values, notes_of, numbers_of, title_of, varied_words
+from scenarios.sweeps.output.presentations import presentation_of
+from scenarios.sweeps.output.texts import title_of
 from scenarios.sweeps.statistics.cell_results import SweepResult
-from scenarios.sweeps.statistics.model_results import ModelSweepResult
 
 WIDTH = 200
 """The width that is used if the output is not a terminal; it is large enough that nothing is truncated."""
 
 
-def render(outcome: SweepResult, file: IO[str]) -> None:
-    """Print the table and its notes."""
+def render(outcome: SweepResult[Any], file: IO[str]) -> None:
+    """Print the picture, if there is one, the table, and its notes."""
+    shown = presentation_of(outcome.grid)
     console = Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, emoji=False, markup=False)
-    words = varied_words(outcome)
+    for line in shown.text_picture(outcome):
+        console.print(Text(escape_value(line)), soft_wrap=True)
     table = Table(title=Text(escape_value(title_of(outcome))), title_justify="left")
-    table.add_column("cell", justify="right")
-    for word in words or ("",):
-        table.add_column(Text(escape_value(word or "name")))
-    for head in HEADINGS:
+    table.add_column(shown.number_heading, justify="right")
+    for word in shown.name_headings(outcome):
+        table.add_column(Text(escape_value(word)))
+    for head in shown.headings:
         table.add_column(head, justify="right")
     for cell in outcome.cells:
-        table.add_row(*(Text(escape_value(value)) for value in (str(cell.cell.number), *cell_values(cell, words), *numbers_of(cell))))
+        texts = (str(cell.cell.number), *shown.names(outcome, cell), *shown.numbers(cell))
+        table.add_row(*(Text(escape_value(text)) for text in texts))
     console.print(table)
-    for line in notes_of(outcome):
-        console.print(Text(escape_value(line)), soft_wrap=True)
-
-
-def render_models(outcome: ModelSweepResult, file: IO[str]) -> None:
-    """Print the picture, the table, and its notes."""
-    console = Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, emoji=False, markup=False)
-    for line in picture(outcome):
-        console.print(Text(escape_value(line)), soft_wrap=True)
-    table = Table(title=Text(escape_value(model_title(outcome))), title_justify="left")
-    table.add_column("", justify="right")
-    table.add_column("system")
-    for head in MODEL_HEADINGS:
-        table.add_column(head, justify="right")
-    for cell in outcome.cells:
-        table.add_row(*(Text(escape_value(value)) for value in (str(cell.cell.number), cell.cell.name, *model_numbers(cell))))
-    console.print(table)
-    for line in model_notes(outcome):
+    for line in shown.notes(outcome):
         console.print(Text(escape_value(line)), soft_wrap=True)

@@ -15,7 +15,8 @@ from typing import Final
 
 from scenarios.io.output_files import write_atomically
 from scenarios.sweeps.errors import SweepError
-from scenarios.sweeps.simulation.simulate_run import AnyGrid, AnyRun, FinishedChunk, as_row, run_of
+from scenarios.sweeps.grid.grid import Grid, Run
+from scenarios.sweeps.simulation.runs import FinishedChunk, as_row, run_of
 
 FORMAT: Final = 1
 """The version of the directory's format."""
@@ -40,7 +41,7 @@ def code_identity() -> str:
 class Checkpoint:
     """The directory in which a sweep keeps its finished chunks."""
 
-    def __init__(self, directory: Path, grid: AnyGrid) -> None:
+    def __init__(self, directory: Path, grid: Grid) -> None:
         """Open the directory, or create it.
 
         Raises:
@@ -48,7 +49,7 @@ class Checkpoint:
         """
         self.directory = directory
         self._grid = grid
-        self._runs: dict[tuple[int, int], AnyRun] = {}
+        self._runs: dict[tuple[int, int], Run] = {}
         mark = {"format": FORMAT, "sweep": grid.name, "grid": hashlib.sha256(grid.text.encode()).hexdigest()[:16], "code": code_identity()}
         try:
             (directory / CHUNKS).mkdir(parents=True, exist_ok=True)
@@ -97,6 +98,6 @@ class Checkpoint:
         name = f"cell-{chunk.cell:04d}-seeds-{chunk.first:09d}-{chunk.last:09d}.jsonl"
         write_atomically(self.directory / CHUNKS / name, text)
 
-    def kept(self) -> Iterable[AnyRun]:
+    def kept(self) -> Iterable[Run]:
         """Return the runs that the directory contained when it was opened."""
         return self._runs.values()

@@ -18,15 +18,16 @@ from multiprocessing import resource_tracker
 from typing import Final
 
 from scenarios.sweeps.errors import SweepError
-from scenarios.sweeps.simulation.simulate_run import AnyGrid, Chunk, FinishedChunk, RunFailed, simulate_chunk
+from scenarios.sweeps.grid.grid import Grid
+from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, simulate_chunk
 
 ATTEMPTS: Final = 4
 """The number of consecutive process pools that must break before the sweep fails."""
 
-_grid: AnyGrid | None = None
+_grid: Grid | None = None
 
 
-def _begin(grid: AnyGrid) -> None:
+def _begin(grid: Grid) -> None:
     """Initialize a process of the pool. The process exits when its parent exits, even if the parent is killed."""
     global _grid
     _grid = grid
@@ -69,7 +70,7 @@ class ProcessWorkers:
         self.parallel = parallel
         self.pids: list[int] = []
 
-    def run(self, grid: AnyGrid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
+    def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
         """Execute chunks (see `Workers.run`)."""
         undone: list[Chunk] = []
         for _ in range(ATTEMPTS):
@@ -84,7 +85,7 @@ class ProcessWorkers:
                 raise SweepError(f"the sweep stopped: {failure}") from failure
         raise SweepError(f"worker processes died {ATTEMPTS} times in a row; if memory is short, give a smaller number with --processes")
 
-    def _run(self, grid: AnyGrid, chunks: Iterator[Chunk], undone: list[Chunk]) -> Iterator[FinishedChunk]:
+    def _run(self, grid: Grid, chunks: Iterator[Chunk], undone: list[Chunk]) -> Iterator[FinishedChunk]:
         """Yield the results of one pool. `undone` collects the chunks that a broken pool has not finished."""
         under_way: dict[Future[FinishedChunk], Chunk] = {}
         # Creating the pool starts a process that tracks its locks.

@@ -14,13 +14,10 @@ from typing import Final
 
 from scenarios.sweeps.execution.checkpoint import Checkpoint
 from scenarios.sweeps.execution.workers import Workers
-from scenarios.sweeps.grid.grid import Grid
-from scenarios.sweeps.grid.model_grid import ModelGrid
-from scenarios.sweeps.simulation.simulate_model_run import ModelRun
-from scenarios.sweeps.simulation.simulate_run import AnyGrid, AnyRun, Chunk, FinishedChunk, Run
+from scenarios.sweeps.grid.grid import C, Grid, Run
+from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk
 from scenarios.sweeps.statistics.cell_results import CellResult, SweepResult, cell_result
 from scenarios.sweeps.statistics.estimates import wilson
-from scenarios.sweeps.statistics.model_results import ModelCellResult, ModelSweepResult, model_cell_result
 
 FIRST_ROUND: Final = 100
 """The number of runs that a cell gets before its confidence interval is checked for the first time."""
@@ -49,52 +46,14 @@ def rounds(runs: int, width: float | None) -> list[int]:
 
 
 def sweep_runs(
-    grid: Grid,
+    grid: Grid[C],
     runs: int,
     workers: Workers,
     checkpoint: Checkpoint | None = None,
     width: float | None = None,
     progress: Progress = lambda *_: None,
-) -> tuple[SweepResult, list[Run]]:
-    """Execute the missing runs of a grid of settings (see `execute`). Return the result and all of its runs, ordered by cell and seed."""
-    rows: list[CellResult] = []
-    every: list[Run] = []
-    done = execute(grid, runs, workers, checkpoint, width, progress)
-    for cell in grid.cells:
-        own = [run for run in done[cell.number] if isinstance(run, Run)]
-        rows.append(cell_result(cell, own, settled=len(own) < runs))
-        every += own
-    return SweepResult(grid, tuple(rows)), every
-
-
-def sweep_models(
-    grid: ModelGrid,
-    runs: int,
-    workers: Workers,
-    checkpoint: Checkpoint | None = None,
-    width: float | None = None,
-    progress: Progress = lambda *_: None,
-) -> tuple[ModelSweepResult, list[ModelRun]]:
-    """Execute the missing runs of a grid of models (see `execute`). Return the result and all of its runs, ordered by cell and seed."""
-    rows: list[ModelCellResult] = []
-    every: list[ModelRun] = []
-    done = execute(grid, runs, workers, checkpoint, width, progress)
-    for cell in grid.cells:
-        own = [run for run in done[cell.number] if isinstance(run, ModelRun)]
-        rows.append(model_cell_result(grid, cell, own))
-        every += own
-    return ModelSweepResult(grid, tuple(rows)), every
-
-
-def execute(
-    grid: AnyGrid,
-    runs: int,
-    workers: Workers,
-    checkpoint: Checkpoint | None = None,
-    width: float | None = None,
-    progress: Progress = lambda *_: None,
-) -> dict[int, list[AnyRun]]:
-    """Execute the missing runs. Return the runs of each cell, ordered by seed.
+) -> tuple[SweepResult[C], list[Run]]:
+    """Execute the missing runs of a grid. Return the result, and all of its runs, ordered by cell and seed.
 
     Args:
         runs: the number of runs for each cell; the runs use the seeds 1 to `runs`.
@@ -126,7 +85,13 @@ def execute(
             losing = sum(known[number, seed].lost_acknowledged > 0 for seed in range(1, upto + 1))
             if upto == runs or (width is not None and wilson(losing, upto).width <= width):
                 settled[number] = upto
-    return {cell.number: [known[cell.number, seed] for seed in range(1, settled[cell.number] + 1)] for cell in grid.cells}
+    rows: list[CellResult[C]] = []
+    every: list[Run] = []
+    for cell in grid.cells:
+        own = [known[cell.number, seed] for seed in range(1, settled[cell.number] + 1)]
+        rows.append(cell_result(grid, cell, own, settled=len(own) < runs))
+        every += own
+    return SweepResult(grid, tuple(rows)), every
 
 
 class _ChunkSizes:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from scenarios.sweeps.errors import SweepError
-from scenarios.sweeps.simulation.simulate_run import AnyGrid, Chunk, FinishedChunk, RunFailed, simulate_chunk
+from scenarios.sweeps.grid.grid import Grid
+from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, simulate_chunk
 
 
 class Workers(Protocol):
@@ -16,7 +17,7 @@ class Workers(Protocol):
     def parallel(self) -> int:
         """The number of chunks that run at the same time."""
 
-    def run(self, grid: AnyGrid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
+    def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
         """Yield the result of each chunk when it finishes. A chunk is requested only when a worker is free.
 
         Raises:
@@ -29,7 +30,7 @@ class ThisProcess:
 
     parallel = 1
 
-    def run(self, grid: AnyGrid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
+    def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
         """Execute chunks (see `Workers.run`)."""
         for chunk in chunks:
             try:

@@ -1,115 +1,100 @@
-"""The grid of a sweep: its cells, its workload, and the virtual time that a run covers."""
+"""The grid of a sweep: its cells, its faults, the virtual time that a run covers, and the experiment that the cells run."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import attrs
 
-from core.kafka.release import Release
-from core.lab.spec import ClusterSpec
-from core.sim.units import SECOND, format_duration
+from core.sim.units import format_duration
 from scenarios.sweeps.grid.fault_model import Fault
 
 
 @attrs.frozen
-class ProducerLoad:
-    """A producer with a constant rate.
-
-    Attributes:
-        name: the name of the producer.
-        topic: the topic that the producer writes to.
-        rate: the number of records per second.
-        every: the interval, in µs, between batches near the beginning and the end of a fault.
-        between: the interval between batches at all other times. The number of records per second stays the same.
-        acks: the acks setting of the producer, which a cell can override; None for the release's default.
-        bytes: the size of a record.
-        idempotence: enable.idempotence, which a cell can override; None for the release's default.
-    """
-
-    name: str
-    topic: str
-    rate: int
-    every: int = 50_000
-    between: int = 50_000
-    acks: str | None = None
-    bytes: int = 100
-    idempotence: bool | None = None
-
-
-@attrs.frozen
-class FaultWindow:
-    """The windows around faults. If a grid defines such windows, a run simulates only them, and skips the rest of its horizon.
-
-    Attributes:
-        before: the warm-up before the first fault of a window.
-        after: the time from the end of the last fault to the end of the window; if the cluster has not recovered by then, the window is
-            extended.
-        near: within this time before and after the beginning of a fault, and before and after its end, batches come at intervals of
-            `every`.
-        soon: for this long after a fault begins, and again after it ends, batches come every second, because partitions might still be
-            waiting for a new leader; later, batches come at intervals of `between`.
-    """
-
-    before: int = 10 * SECOND
-    after: int = 60 * SECOND
-    near: int = 20_000
-    soon: int = 20 * SECOND
-
-
-@attrs.frozen
 class Cell:
-    """One point in the grid.
+    """One point in the grid. The cells of an experiment also contain what they run.
 
     Attributes:
         number: the number of the cell; the first cell has the number 1.
-        name: the name in tables, which is the cell's own name or consists of the values in `values`.
-        values: the cell's values for the parameters that the grid varies, as pairs of the parameter's name in the grid and the value.
-        release: the Kafka release.
-        spec: the cluster, with the cell's settings.
-        producers: the workload, with the cell's acks.
+        name: the name in tables.
+        values: the cell's values for the parameters that the grid varies, as pairs of the parameter's name in the grid and the value; None
+            if the grid lists systems instead of varying parameters.
     """
 
     number: int
     name: str
-    values: tuple[tuple[str, str], ...]
-    release: Release
-    spec: ClusterSpec
-    producers: tuple[ProducerLoad, ...]
+    values: tuple[tuple[str, str], ...] | None
+
+
+class Run(Protocol):
+    """The result of one cell with one seed, which becomes one row of the output. An experiment adds its own columns."""
 
     @property
-    def partitions(self) -> int:
-        """The number of partitions that receive the workload."""
-        topics = {producing.topic for producing in self.producers}
-        return sum(len(topic.assignment) or topic.partitions for topic in self.spec.topics if topic.name in topics)
+    def cell(self) -> int:
+        """The number of the cell."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+
+    @property
+    def lost_acknowledged(self) -> int:
+        """The number of lost records or writes that were acknowledged."""
+
+    @property
+    def latencies(self) -> Counts:
+        """The latencies of acknowledged records or writes, in µs."""
+
+    @property
+    def waits(self) -> Counts:
+        """The waiting times, in µs, of records that were not acknowledged."""
+
+
+Counts = tuple[tuple[int, int], ...]
+"""The counts of a histogram, as pairs of bucket and count."""
+
+C = TypeVar("C", bound=Cell)
+R = TypeVar("R", bound=Run)
+
+
+class Experiment(Protocol[C, R]):
+    """What the cells of a grid run, and what is measured. Kafka under its settings is one experiment, and replication models are another."""
+
+    @property
+    def run_type(self) -> type[R]:
+        """The class of the result rows."""
+
+    def simulate(self, grid: Grid[C], cell: C, seed: int) -> R:
+        """Simulate one cell with one seed."""
+
+    def means(self, grid: Grid[C], cell: C, run: R) -> dict[str, float]:
+        """Return the values of a run, by name, whose means over all runs are estimated."""
 
 
 @attrs.frozen
-class Grid:
+class Grid(Generic[C]):
     """The description of a whole sweep.
 
     Attributes:
         name, about: the name and the description, as in a scenario.
         source: the name of the file, for messages.
         text: the content of the grid file.
+        experiment: what the cells run.
         cells: the cells, in order.
         faults: the fault model, which is the same for all cells.
-        consumers: the topics that have a consumer.
         horizon: the time that a run represents.
-        around: the windows that are simulated; None for the whole horizon.
     """
 
     name: str
     about: str
     source: str
     text: str
-    cells: tuple[Cell, ...]
+    experiment: Experiment[C, Any]
+    cells: tuple[C, ...]
     faults: tuple[Fault, ...]
     horizon: int
-    consumers: tuple[str, ...] = ()
-    around: FaultWindow | None = None
 
-    def cell(self, number: int) -> Cell:
+    def cell(self, number: int) -> C:
         """Return the cell with the given number.
 
         Raises:

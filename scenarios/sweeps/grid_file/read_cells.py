@@ -17,15 +17,15 @@ from core.lab.acts import Consume
 from core.lab.cluster import Cluster
 from core.lab.spec import MAX_BROKERS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane
 from core.sim.errors import ActRefused
-from core.sim.units import SECOND
 from scenarios.errors import did_you_mean
 from scenarios.language.expectations import read_guards, read_release
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.script import release_without
 from scenarios.language.values import as_bool, as_fields, as_int, as_items, as_text, as_word, each
-from scenarios.sweeps.grid.grid import MAX_CELLS, Cell, Grid, ProducerLoad
+from scenarios.sweeps.grid.grid import MAX_CELLS
 from scenarios.sweeps.grid_file.read_workload import ACKS
-from scenarios.sweeps.simulation.episodes import episodes_of
+from scenarios.sweeps.simulation.kafka.cell import FaultWindow, KafkaCell, ProducerLoad
+from scenarios.sweeps.simulation.kafka.episodes import load_act
 
 MAX_SIZE: Final = 50_000
 """The maximum total size of all cells. The size of a cell is its number of partitions plus twice its number of brokers.
@@ -40,6 +40,8 @@ class _Draft:
 
     spec: ClusterSpec
     producers: tuple[ProducerLoad, ...]
+    consumers: tuple[str, ...]
+    around: FaultWindow | None
     release: str = CURRENT.name
     without: tuple[str, ...] = ()
     values: tuple[tuple[str, str], ...] = ()
@@ -124,7 +126,9 @@ _CHANGES: Final[dict[str, Change]] = {
 """The parameters, other than Kafka's settings, that can vary between cells, in the order in which their values are applied."""
 
 
-def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...]) -> Iterator[Cell]:
+def read_cells(
+    root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...], consumers: tuple[str, ...], around: FaultWindow | None
+) -> Iterator[KafkaCell]:
     """Yield the cells: each of `cells` with each combination of `vary`."""
     vary, listed = root.get("vary"), root.get("cells")
     with root.document.together():
@@ -139,13 +143,13 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
             count *= len(axis)
         if count > MAX_CELLS:
             raise (vary or root).error(f"the grid has {count:,} cells", f"a grid can have at most {MAX_CELLS:,} cells")
-    drafted: list[tuple[Cell | None, Node]] = []
+    drafted: list[tuple[KafkaCell | None, Node]] = []
     for row in rows:
         own = [] if row is None else [(word, value) for word, value in row.values.items() if word != "name"]
         title = None if row is None else row.read("name", as_text, None)
         for combination in itertools.product(*axes):
             place = combination[-1][1] if combination else row if row is not None else root
-            make = partial(_draft_cell, len(drafted) + 1, title, [*own, *combination], _Draft(spec, producers))
+            make = partial(_draft_cell, len(drafted) + 1, title, [*own, *combination], _Draft(spec, producers, consumers, around))
             drafted.append((place.tried(lambda _place, make=make: make(), None), place))  # type: ignore[misc]
     cells = [cell for cell, _ in drafted if cell is not None]
     if (size := sum(map(_size, cells))) > MAX_SIZE:
@@ -185,14 +189,14 @@ def _read_row(node: Node) -> Fields:
     return fields
 
 
-def _size(cell: Cell) -> int:
+def _size(cell: KafkaCell) -> int:
     """Return the size of a cell's cluster, which is its number of partitions plus twice its number of brokers, because a broker costs as
     much as about two partitions.
     """
     return sum(topic.count for topic in cell.spec.topics) + 2 * len(cell.spec.brokers)
 
 
-def _check_cell(cell: Cell, seen: dict[object, int], place: Node) -> None:
+def _check_cell(cell: KafkaCell, seen: dict[object, int], place: Node) -> None:
     """Reject a duplicate or impossible cell. Only the first invalid cell of a grid is reported, because other invalid cells usually fail
     for the same reason.
     """
@@ -208,7 +212,7 @@ def _check_word(fields: Fields, word: str, *also: str) -> None:
         raise fields.key_error(word, f"unknown word '{shortened(word)}'", did_you_mean(word, [*also, *_CHANGES, *SETTINGS]))
 
 
-def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], draft: _Draft) -> Cell:
+def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], draft: _Draft) -> KafkaCell:
     words = [word for word, _ in chosen]
     for index, word in enumerate(words):
         if word in words[:index]:
@@ -218,7 +222,8 @@ def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], 
         draft = _CHANGES[word](draft, node) if word in _CHANGES else _set_setting(draft, word, node)
     values = tuple((word, _written(node)) for word, node in chosen)
     name = title or ", ".join(f"{word} {value}" for word, value in values) or "as given"
-    return Cell(number, name, values, release_without(draft.release, draft.without), draft.spec, draft.producers)
+    release = release_without(draft.release, draft.without)
+    return KafkaCell(number, name, values, release, draft.spec, draft.producers, draft.consumers, draft.around)
 
 
 def _set_setting(draft: _Draft, name: str, node: Node) -> _Draft:
@@ -244,14 +249,13 @@ def _written(node: Node) -> str:
     return render_value(text.lower() == "true") if text.lower() in ("true", "false") else text
 
 
-def _try_out(cell: Cell, place: Node) -> None:
+def _try_out(cell: KafkaCell, place: Node) -> None:
     """Build the cell's cluster and start its workload once, so that settings that Kafka refuses are reported before the sweep starts."""
     try:
         cell.spec.check()
         cluster = Cluster(cell.spec, cell.release)
-        probe = Grid("", "", "", "", (cell,), (), SECOND)
-        for _, act in episodes_of(probe, cell, 0)[0].acts:
-            cluster.do(act)  # type: ignore[arg-type]
+        for load in cell.producers:
+            cluster.do(load_act(load, load.every))
         for topic in cell.spec.topics:
             cluster.do(Consume(topic.name, f"reader-{topic.name}"))
     except (ValueError, KafkaError, ActRefused) as wrong:

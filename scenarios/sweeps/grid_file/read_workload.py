@@ -8,7 +8,7 @@ from typing import Final
 from core.sim.units import US_PER_MS
 from scenarios.language.nodes import Node
 from scenarios.language.values import as_bool, as_client_name, as_duration, as_fields, as_int, as_items, as_text, as_word
-from scenarios.sweeps.grid.grid import ProducerLoad
+from scenarios.sweeps.simulation.kafka.cell import ProducerLoad
 
 MAX_RATE: Final = 10_000_000
 """The maximum rate of a producer, in records per second."""

@@ -1,7 +1,7 @@
 """Writes the result of a sweep to files.
 
-`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. For each cell, `losses/*.yaml` contains
-scenarios that repeat the first runs with a loss. `sweep.html` shows everything.
+`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. `sweep.html` shows everything. An experiment can
+have more files (`Presentation.write_more`).
 """
 
 from __future__ import annotations
@@ -11,22 +11,16 @@ import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from scenarios.io.csv_values import csv_value
 from scenarios.io.output_files import write_atomically
 from scenarios.sweeps.errors import SweepError
-from scenarios.sweeps.grid.grid import Cell
-from scenarios.sweeps.output.loss_scenario import losing_episode, script_of
-from scenarios.sweeps.output.parquet_files import write_parquet
-from scenarios.sweeps.output.result_texts import counted
-from scenarios.sweeps.simulation import simulate_run
-from scenarios.sweeps.simulation.simulate_run import Run
-from scenarios.sweeps.statistics import cell_results
+from scenarios.sweeps.grid.grid import Grid, Run
+from scenarios.sweeps.output import page
+from scenarios.sweeps.output.presentations import presentation_of
+from scenarios.sweeps.simulation.runs import as_row, fields_of
 from scenarios.sweeps.statistics.cell_results import SweepResult
-
-SCENARIOS: Final = 5
-"""The maximum number of runs of a cell that are written as scenarios."""
 
 
 def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Callable[[str], None] = lambda _: None) -> None:
@@ -35,77 +29,56 @@ def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Cal
     Raises:
         SweepError: the files cannot be written.
     """
+    files = {
+        "runs.csv": runs_csv(outcome.grid, runs),
+        "cells.csv": cells_csv(outcome),
+        "cells.json": json_of(outcome),
+        "sweep.html": page.render(outcome),
+    }
     try:
-        write_atomically(out / "runs.csv", runs_csv(runs))
-        write_atomically(out / "cells.csv", cells_csv(outcome))
-        write_atomically(out / "cells.json", json_of(outcome))
-        tables = write_parquet(out, outcome, runs)
-        write_html(out / "sweep.html", outcome)
-        scripts = _write_scenarios(out / "losses", outcome)
+        for name, text in files.items():
+            write_atomically(out / name, text)
+        more = presentation_of(outcome.grid).write_more(out, outcome, runs)
     except OSError as failure:
         raise SweepError(f"{out}: cannot write the results: {failure.strerror or failure}") from failure
-    say(
-        f"written to {out}: runs.csv, cells.csv, cells.json, sweep.html{', runs.parquet, cells.parquet' if tables else ''}"
-        + (f", losses/ ({counted(scripts, 'scenario')})" if scripts else "")
-    )
+    say(f"written to {out}: {', '.join([*files, *more])}")
 
 
-def runs_csv(runs: Iterable[Run]) -> str:
-    """Return CSV with a row for each run.
-
-    The items of lists are separated by spaces, and latencies and waits have the form bucket:count.
-    """
-    rows = []
-    for run in runs:
-        *plain, latencies, waits = simulate_run.as_row(run)
-        words = [" ".join(map(str, value)) if isinstance(value, tuple) else value for value in plain]
-        rows.append([*words, *(" ".join(f"{bucket}:{count}" for bucket, count in counts) for counts in (latencies, waits))])
-    return csv_text(simulate_run.FIELDS, rows)
+def runs_csv(grid: Grid, runs: Iterable[Run]) -> str:
+    """Return CSV with a row for each run."""
+    return _csv_text(fields_of(grid.experiment.run_type), map(as_row, runs))
 
 
 def cells_csv(outcome: SweepResult) -> str:
     """Return CSV with a row for each cell."""
-    return csv_text(cell_results.COLUMNS, map(cell_results.as_row, outcome.cells))
+    columns = presentation_of(outcome.grid).columns
+    rows = ([column.value(cell) for column in columns] for cell in outcome.cells)
+    return _csv_text([column.name for column in columns], rows)
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return the given columns and rows as CSV."""
+def _csv_text(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([csv_value(value) for value in row] for row in rows)
+    writer.writerow(names)
+    writer.writerows([csv_value(_words(value)) for value in row] for row in rows)
     return text.getvalue()
+
+
+def _words(value: Any) -> Any:
+    """Return a list as one value: its items are separated by spaces, and counts have the form bucket:count."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    return " ".join(":".join(map(str, item)) if isinstance(item, tuple) else str(item) for item in value)
 
 
 def json_of(outcome: SweepResult) -> str:
     """Return the table as one JSON document."""
-    grid = outcome.grid
+    grid, columns = outcome.grid, presentation_of(outcome.grid).columns
     cells = []
     for cell in outcome.cells:
-        row = dict(zip(cell_results.COLUMNS, cell_results.as_row(cell), strict=True))
-        row["values"] = dict(cell.cell.values)
-        row["losing_seeds"] = list(cell.losing)
+        row = {column.name: column.value(cell) for column in columns}
+        if cell.cell.values is not None:
+            row["values"] = dict(cell.cell.values)
         cells.append(row)
     data = {"sweep": grid.name, "about": grid.about, "horizon_us": grid.horizon, "runs": outcome.runs, "cells": cells}
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-
-
-def write_html(path: Path, outcome: SweepResult) -> None:
-    from scenarios.sweeps.output import html
-
-    write_atomically(path, html.render(outcome))
-
-
-def _write_scenarios(directory: Path, outcome: SweepResult) -> int:
-    """For each cell, write the first seeds that lost acknowledged records as scenarios. Return the number of scenarios."""
-    wanted: list[tuple[Cell, int]] = [(cell.cell, seed) for cell in outcome.cells for seed in cell.losing[:SCENARIOS]]
-    if not wanted:
-        return 0
-    directory.mkdir(exist_ok=True)
-    for cell, seed in wanted:
-        path = directory / f"cell-{cell.number}-seed-{seed}.yaml"
-        if not path.exists():
-            played = losing_episode(outcome.grid, cell, seed)
-            assert played is not None
-            write_atomically(path, script_of(outcome.grid, cell, seed, played))
-    return len(wanted)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import attrs
+
 from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.grid_file.read_grid import read_grid
+from scenarios.sweeps.simulation.kafka.cell import KafkaCell
 
 TEXT = """\
 sweep: small
@@ -55,3 +58,8 @@ def small(**changes: str) -> Grid:
         assert old in text
         text = text.replace(old, new)
     return read_grid(text, "small.yaml")
+
+
+def whole(grid: Grid[KafkaCell]) -> Grid[KafkaCell]:
+    """Return the grid without windows around faults."""
+    return attrs.evolve(grid, cells=tuple(attrs.evolve(cell, around=None) for cell in grid.cells))

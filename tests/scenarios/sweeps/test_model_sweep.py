@@ -10,18 +10,18 @@ import pytest
 
 from core.models import acts
 from scenarios.errors import InputError
-from scenarios.language.nodes import parse
-from scenarios.sweeps.catalogue import grid_named
 from scenarios.sweeps.execution.checkpoint import Checkpoint
-from scenarios.sweeps.execution.rounds import sweep_models
+from scenarios.sweeps.execution.rounds import sweep_runs
 from scenarios.sweeps.execution.workers import ThisProcess
-from scenarios.sweeps.grid.model_grid import ModelGrid
-from scenarios.sweeps.grid_file.read_model_grid import only_models, read_model_grid
-from scenarios.sweeps.output import model_page, model_picture
-from scenarios.sweeps.output.model_files import model_json, model_runs_csv
-from scenarios.sweeps.simulation.simulate_model_run import RandomFaults, draw_steps
-from scenarios.sweeps.simulation.simulate_run import Chunk, from_text, simulate_chunk, to_text
-from scenarios.sweeps.statistics.model_results import ModelSweepResult, model_row
+from scenarios.sweeps.grid.grid import Grid
+from scenarios.sweeps.grid_file.model_sections import only_models
+from scenarios.sweeps.grid_file.read_grid import grid_named, read_grid
+from scenarios.sweeps.output import page as sweep_page
+from scenarios.sweeps.output.models.text_picture import text_picture
+from scenarios.sweeps.output.result_files import cells_csv, json_of, runs_csv
+from scenarios.sweeps.simulation.models.experiment import MODELS, ModelCell, RandomFaults, draw_steps
+from scenarios.sweeps.simulation.runs import Chunk, from_text, simulate_chunk, to_text
+from scenarios.sweeps.statistics.cell_results import SweepResult
 from tests.spark_reports.output.browser import browser, chromium
 from tui.commands import sweep_table
 from tui.commands.run_sweep import main_sweep
@@ -43,19 +43,19 @@ operator: 2s
 """
 
 
-def grid_of(text: str = TEXT) -> ModelGrid:
-    return read_model_grid(parse(text, "small.yaml"), text, "small.yaml")
+def grid_of(text: str = TEXT) -> Grid[ModelCell]:
+    return read_grid(text, "small.yaml")
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModelSweepResult, Path]:
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[SweepResult[ModelCell], Path]:
     """Return the result of four runs of each system. The finished chunks are in a directory."""
     out = tmp_path_factory.mktemp("sweep")
-    result, _ = sweep_models(grid_of(), 4, ThisProcess(), Checkpoint(out, grid_of()))
+    result, _ = sweep_runs(grid_of(), 4, ThisProcess(), Checkpoint(out, grid_of()))
     return result, out
 
 
-def test_a_seed_has_the_same_faults_in_all_systems(done: tuple[ModelSweepResult, Path]) -> None:
+def test_a_seed_has_the_same_faults_in_all_systems(done: tuple[SweepResult[ModelCell], Path]) -> None:
     grid, (result, _) = grid_of(), done
     count, steps = draw_steps(grid, 1)
     assert count == len([act for _, act in steps if isinstance(act, acts.Kill | acts.Isolate)]) + sum(
@@ -63,31 +63,32 @@ def test_a_seed_has_the_same_faults_in_all_systems(done: tuple[ModelSweepResult,
     )
     assert steps == draw_steps(grid, 1)[1] != draw_steps(grid, 2)[1]
     assert {RandomFaults(grid, cell, 1).fault.steps for cell in grid.cells} == {steps}
-    assert len({cell.faults for cell in result.cells}) == 1
-    assert result.cells[0].faults == sum(draw_steps(grid, seed)[0] for seed in range(1, 5))
+    assert len({cell.totals["faults"] for cell in result.cells}) == 1
+    assert result.cells[0].totals["faults"] == sum(draw_steps(grid, seed)[0] for seed in range(1, 5))
 
 
-def test_each_system_keeps_its_own_promise(done: tuple[ModelSweepResult, Path]) -> None:
+def test_each_system_keeps_its_own_promise(done: tuple[SweepResult[ModelCell], Path]) -> None:
     cells = {cell.cell.name: cell for cell in done[0].cells}
-    assert cells["raft"].lost_most == 0
-    assert cells["mysql"].lost_most > 0
+    assert cells["raft"].most["lost_acknowledged"] == 0
+    assert cells["mysql"].most["lost_acknowledged"] > 0
     for cell in cells.values():
-        assert (cell.phantom, cell.runs, cell.loss.value) == (0, 4, len(cell.losing) / 4)
+        assert (cell.totals["phantom"], cell.runs, cell.loss.value) == (0, 4, len(cell.losing) / 4)
         assert cell.loss.low <= cell.loss.value <= cell.loss.high
-        assert 0 <= cell.write_down.low <= cell.write_down.value <= cell.write_down.high < 1
-        assert cell.p50 is not None
-    assert (cells["acks-1"].bytes_per_write is None) or cells["acks-1"].bytes_per_write > 0
+        down = cell.means["write_down"]
+        assert 0 <= down.low <= down.value <= down.high < 1
+        assert cell.latencies[0] is not None
+    assert cells["raft"].totals["bytes_sent"] > 0
 
 
-def test_kept_chunks_and_rows_through_spark_are_the_same_runs(done: tuple[ModelSweepResult, Path]) -> None:
+def test_kept_chunks_and_rows_through_spark_are_the_same_runs(done: tuple[SweepResult[ModelCell], Path]) -> None:
     class NoWorkers(ThisProcess):
         def run(self, grid, chunks):  # type: ignore[no-untyped-def]
             raise AssertionError("everything is kept")
 
     grid, (result, out) = grid_of(), done
-    again, runs = sweep_models(grid, 4, NoWorkers(), Checkpoint(out, grid))
-    assert [model_row(cell) for cell in again.cells] == [model_row(cell) for cell in result.cells]
-    lines = model_runs_csv(runs).splitlines()
+    again, runs = sweep_runs(grid, 4, NoWorkers(), Checkpoint(out, grid))
+    assert cells_csv(again) == cells_csv(result)
+    lines = runs_csv(grid, runs).splitlines()
     assert len(lines) == 13
     assert lines[0].startswith("cell,seed,faults,acked,")
     chunk = simulate_chunk(grid, Chunk(2, 1, 1))
@@ -95,28 +96,28 @@ def test_kept_chunks_and_rows_through_spark_are_the_same_runs(done: tuple[ModelS
     assert sent.runs == chunk.runs == tuple(run for run in runs if (run.cell, run.seed) == (2, 1))
 
 
-def test_what_is_shown(done: tuple[ModelSweepResult, Path]) -> None:
+def test_what_is_shown(done: tuple[SweepResult[ModelCell], Path]) -> None:
     result, _ = done
     table = io.StringIO()
-    sweep_table.render_models(result, table)
+    sweep_table.render(result, table)
     text = table.getvalue()
     assert all(cell.cell.name in text for cell in result.cells)
-    picture = model_picture.picture(result)
+    picture = text_picture(result)
     assert all(len(line) <= 120 for line in picture)
     assert all(f"{cell.cell.number}" in "".join(picture[2:19]) for cell in result.cells)
-    page = model_page.render(result)
+    page = sweep_page.render(result)
     assert page.count("<title>mysql</title>") == 2  # for desktops and phones
     assert "A small one &lt;b&gt;." in page
     assert not any(way in page for way in ("src=", "href=", "url(", "@import", "http:", "https:"))
-    rows = json.loads(model_json(result))["cells"]
+    rows = json.loads(json_of(result))["cells"]
     assert [row["name"] for row in rows] == ["mysql", "raft", "acks-1"]
     assert rows[1]["loss"] == 0
 
 
 @browser
-def test_in_a_browser_the_page_is_drawn(done: tuple[ModelSweepResult, Path], tmp_path: Path) -> None:
+def test_in_a_browser_the_page_is_drawn(done: tuple[SweepResult[ModelCell], Path], tmp_path: Path) -> None:
     page = tmp_path / "sweep.html"
-    page.write_text(model_page.render(done[0]), encoding="utf-8")
+    page.write_text(sweep_page.render(done[0]), encoding="utf-8")
     opened = chromium(tmp_path, page, f"--screenshot={tmp_path / 'shot.png'}")
     assert "CONSOLE" not in opened.stderr, opened.stderr
 
@@ -127,7 +128,7 @@ def test_models_can_be_chosen() -> None:
     with pytest.raises(InputError, match="did you mean"):
         only_models(grid_of(), ["rat"])
     builtin = grid_named("compare-models")
-    assert isinstance(builtin, ModelGrid)
+    assert builtin.experiment is MODELS
     assert len(builtin.cells) == 8
 
 

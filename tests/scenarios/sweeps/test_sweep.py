@@ -29,8 +29,8 @@ from scenarios.sweeps.execution.rounds import sweep_runs
 from scenarios.sweeps.execution.workers import ThisProcess
 from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.output.result_files import cells_csv, runs_csv, write_results
-from scenarios.sweeps.simulation import simulate_run
-from scenarios.sweeps.simulation.simulate_run import Chunk
+from scenarios.sweeps.simulation.kafka.experiment import KafkaExperiment
+from scenarios.sweeps.simulation.runs import Chunk
 from tests.scenarios.sweeps.grids import TEXT, small
 from tui.commands.run_sweep import main_sweep
 
@@ -106,7 +106,7 @@ def test_a_stopped_sweep_goes_on_where_it_was(grid: Grid, alone: Path, tmp_path:
 def test_fewer_runs_than_are_kept_are_as_if_no_more_had_been_done(grid: Grid, alone: Path) -> None:
     fewer, some = sweep_runs(grid, 2, ThisProcess(), Checkpoint(alone, grid))
     fresh, every = sweep_runs(grid, 2, ThisProcess())
-    assert runs_csv(some) == runs_csv(every)
+    assert runs_csv(grid, some) == runs_csv(grid, every)
     assert cells_csv(fewer) == cells_csv(fresh)
 
 
@@ -294,7 +294,7 @@ def test_a_run_that_breaks_the_core_is_named(
     def broken(*_: object) -> None:
         raise AssertionError("it is so")
 
-    monkeypatch.setattr(simulate_run, "simulate_run", broken)
+    monkeypatch.setattr(KafkaExperiment, "simulate", broken)
     (tmp_path / "g.yaml").write_text(TEXT)
     assert main_sweep(str(tmp_path / "g.yaml"), 1, processes=0, quiet=True) == 2
     assert capsys.readouterr().err == "isrlab: the sweep stopped: cell 1, seed 1: AssertionError: it is so\n"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from core.sim.units import SECOND, format_duration
-from scenarios.sweeps.output import html as sweep_html
+from scenarios.sweeps.output import page as sweep_page
 from spark_reports.output import html
 from tests.scenarios.sweeps.output.test_html import outcome
 from tests.spark_reports.conftest import Reported
@@ -21,7 +21,7 @@ from tests.spark_reports.output.devtools import Page, opened
 pytestmark = [browser, pytest.mark.browser]
 
 WIDTHS = (390, 768, 1440)
-PAGES: dict[str, Callable[[], str]] = {"report": lambda: html.render(pages.report()), "sweep": lambda: sweep_html.render(outcome())}
+PAGES: dict[str, Callable[[], str]] = {"report": lambda: html.render(pages.report()), "sweep": lambda: sweep_page.render(outcome())}
 
 WIDER = """Array.from(document.querySelectorAll("body *:not(.scroll *):not(.wide *)"), (e) => [e.getBoundingClientRect().right, e.tagName, e.className, e.textContent.slice(0, 40)])
   .filter(([right]) => right > document.documentElement.clientWidth + 0.5).slice(0, 5).map(String)"""

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from scenarios.errors import InputError, ScriptMistakes
-from scenarios.sweeps.catalogue import GRIDS, grid_named
 from scenarios.sweeps.grid.fault_model import Duration, FaultKind
-from scenarios.sweeps.grid_file.read_grid import load_grid, read_grid
+from scenarios.sweeps.grid_file.read_grid import GRIDS, grid_named, load_grid, read_grid
 from tests.scenarios.sweeps.grids import EVERY_FAULT, TEXT
 
 HOUR = 3_600_000_000

@@ -10,9 +10,9 @@ import attrs
 import pytest
 
 from scenarios.io.escaping import escape_json
-from scenarios.sweeps.output.html import render
+from scenarios.sweeps.output.page import render
 from scenarios.sweeps.output.result_files import json_of
-from scenarios.sweeps.simulation.simulate_run import Run
+from scenarios.sweeps.simulation.kafka.experiment import KafkaRun
 from scenarios.sweeps.statistics.cell_results import SweepResult, cell_result
 from tests.scenarios.sweeps.grids import small
 from tests.spark_reports.output.browser import browser, chromium, pixels
@@ -24,7 +24,7 @@ def outcome() -> SweepResult:
     grid = small()
     rows = {
         cell.number: [
-            Run(
+            KafkaRun(
                 cell=cell.number,
                 seed=seed,
                 episodes=3,
@@ -51,7 +51,7 @@ def outcome() -> SweepResult:
         ]
         for cell in grid.cells
     }
-    return SweepResult(grid, tuple(cell_result(cell, rows[cell.number]) for cell in grid.cells))
+    return SweepResult(grid, tuple(cell_result(grid, cell, rows[cell.number]) for cell in grid.cells))
 
 
 def test_foreign_text_in_a_grid_stays_text_wherever_it_is_shown() -> None:

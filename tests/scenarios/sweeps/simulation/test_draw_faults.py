@@ -12,8 +12,8 @@ from scenarios.sweeps.grid.fault_model import Duration, Fault, FaultKind
 from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.grid_file.read_grid import read_grid
 from scenarios.sweeps.simulation.draw_faults import HealLinks, draw_faults
-from scenarios.sweeps.simulation.episodes import SOON_EVERY, START_GRAIN, episodes_of
-from tests.scenarios.sweeps.grids import EVERY_FAULT, small
+from scenarios.sweeps.simulation.kafka.episodes import SOON_EVERY, START_GRAIN, episodes_of
+from tests.scenarios.sweeps.grids import EVERY_FAULT, small, whole
 
 DAY = 86_400_000_000
 
@@ -66,7 +66,8 @@ def test_a_broker_that_is_down_does_not_crash_and_starts_once() -> None:
 
 def test_what_is_near_shares_an_episode_and_nothing_is_left_out() -> None:
     grid = small()
-    cell, around = grid.cells[0], grid.around
+    cell = grid.cells[0]
+    around = cell.around
     assert around is not None
     for seed in range(20):
         faults = draw_faults(grid.faults, cell.spec, seed, grid.horizon)
@@ -86,7 +87,7 @@ def test_loads_are_fine_near_faults_and_keep_their_rate() -> None:
     grid = small()
     cell = grid.cells[0]
     producing = cell.producers[0]
-    assert grid.around is not None
+    assert cell.around is not None
     for episode in episodes_of(grid, cell, 3):
         loads = [(time, act) for time, act in episode.acts if isinstance(act, (Load, StopLoad)) and act.producer == producing.name]
         at = [time for time, act in episode.acts if not isinstance(act, (Load, StopLoad))]
@@ -96,7 +97,7 @@ def test_loads_are_fine_near_faults_and_keep_their_rate() -> None:
             return act.every if isinstance(act, Load) else 0
 
         for time in at:
-            assert period(time - grid.around.near) == period(time) == period(time + grid.around.near - 1) == producing.every
+            assert period(time - cell.around.near) == period(time) == period(time + cell.around.near - 1) == producing.every
             assert period(time + 2 * SOON_EVERY) == SOON_EVERY or any(abs(time + 2 * SOON_EVERY - other) < SOON_EVERY for other in at)
         ticks = sent = 0
         for (time, act), (until, _) in itertools.pairwise(loads):
@@ -132,7 +133,7 @@ def test_controllers_crash_one_by_one_and_start_again() -> None:
 
 
 def test_without_around_a_run_is_one_episode_with_the_runs_own_seed() -> None:
-    grid = attrs.evolve(small(), around=None, horizon=3_600_000_000)
+    grid = whole(attrs.evolve(small(), horizon=3_600_000_000))
     assert isinstance(grid, Grid)
     (episode,) = episodes_of(grid, grid.cells[0], 42)
     assert (episode.seed, episode.start, episode.end, episode.final) == (42, 0, grid.horizon, True)

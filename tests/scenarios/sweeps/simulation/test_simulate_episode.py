@@ -13,11 +13,12 @@ from scenarios.running.runner import Run as ScenarioRun
 from scenarios.sweeps.execution.rounds import rounds, sweep_runs
 from scenarios.sweeps.execution.workers import ThisProcess
 from scenarios.sweeps.grid_file.read_grid import read_grid
-from scenarios.sweeps.output.loss_scenario import losing_episode, script_of
-from scenarios.sweeps.simulation.episodes import Episode, episodes_of
-from scenarios.sweeps.simulation.simulate_episode import simulate_episode
-from scenarios.sweeps.simulation.simulate_run import Run, as_row, from_row, simulate_run
-from tests.scenarios.sweeps.grids import EVERY_FAULT, TEXT, small
+from scenarios.sweeps.output.kafka.loss_scenario import losing_episode, script_of
+from scenarios.sweeps.simulation.kafka.episodes import Episode, episodes_of
+from scenarios.sweeps.simulation.kafka.experiment import KAFKA, KafkaRun
+from scenarios.sweeps.simulation.kafka.simulate_episode import simulate_episode
+from scenarios.sweeps.simulation.runs import as_row, run_of
+from tests.scenarios.sweeps.grids import EVERY_FAULT, TEXT, small, whole
 from tests.spark_reports.summaries.looks import STEP, Looks
 
 LOSES = read_grid(TEXT.replace("every: 2h", "every: 30m").replace("horizon: 10h", "horizon: 3h"), "loses.yaml")
@@ -25,9 +26,9 @@ LOSES = read_grid(TEXT.replace("every: 2h", "every: 30m").replace("horizon: 10h"
 
 
 @pytest.fixture(scope="module")
-def losing() -> Run:
+def losing() -> KafkaRun:
     """Return a run of the first cell (acks=1) that lost records."""
-    return next(run for seed in range(1, 9) if (run := simulate_run(LOSES, LOSES.cells[0], seed)).lost_acknowledged)
+    return next(run for seed in range(1, 9) if (run := KAFKA.simulate(LOSES, LOSES.cells[0], seed)).lost_acknowledged)
 
 
 def test_unavailability_is_what_the_clock_says() -> None:
@@ -37,7 +38,7 @@ def test_unavailability_is_what_the_clock_says() -> None:
     load = Load("orders", 100, "all", 100_000, 100, "app1")
     acts = ((0, load), (10 * SECOND, Kill(1)), (50 * SECOND, Start(1)), (80 * SECOND, StopLoad("app1")))
     seen: list[tuple] = []
-    played = simulate_episode(grid, cell, Episode(1, 0, 0, 90 * SECOND, acts, 1), seen.append)
+    played = simulate_episode(cell, Episode(1, 0, 0, 90 * SECOND, acts, 1), seen.append)
     elected = [event for event in seen if event[3] == "leader-elected" and event[1] > 10 * SECOND and event[7] == 1]
     assert [event[4] for event in elected] == ["orders"]
     (waited,) = [
@@ -59,7 +60,7 @@ def test_a_dead_follower_in_the_isr_stalls_acks_all_and_nothing_else() -> None:
     for cell, acks in ((grid.cells[0], "1"), (grid.cells[1], "all")):
         seen: list[tuple] = []
         load = Load("orders", 100, acks, 100_000, 100, "app1")
-        meter = simulate_episode(grid, cell, Episode(1, 0, 0, 90 * SECOND, ((0, load), *acts), 1), seen.append).meter
+        meter = simulate_episode(cell, Episode(1, 0, 0, 90 * SECOND, ((0, load), *acts), 1), seen.append).meter
         began = {(event[4], event[5]): event for event in seen if event[3] == "partition-changed" and event[1] < 10 * SECOND}
         ended = {(event[4], event[5]): event[1] for event in reversed(seen) if event[3] == "partition-changed" and event[1] > 10 * SECOND}
         followed = [tp for tp, event in began.items() if event[6] != 3 and 3 in event[10]]
@@ -82,7 +83,7 @@ def test_the_meter_says_what_the_core_says(release: str) -> None:
     cell = next(cell for cell in grid.cells if cell.release.name == release)
     looks, measured = Looks(), dict.fromkeys(("read_down", "write_down", "stalled"), 0)
     for episode in episodes_of(grid, cell, 2)[:3]:
-        played = simulate_episode(grid, cell, episode)
+        played = simulate_episode(cell, episode)
         cluster = Cluster(cell.spec, cell.release, episode.seed)
         looks.begin()
         for time, act in (*played.acts, (played.end, None)):
@@ -105,7 +106,7 @@ def test_the_meter_counts_a_slow_disk_and_a_leader_that_does_not_lead_yet_as_the
     acts = [(10, SlowDisk(1, 400_000)), (20, SlowDisk(1, 0)), (40, SlowDisk(2, 1_500_000)), (45, SlowDisk(2, 0))]
     acts += [(60, Kill(broker)) for broker in (1, 2, 3)] + [(65, Start(broker)) for broker in (1, 2, 3)]
     episode = Episode(1, 0, 0, 120 * SECOND, ((0, load), *((time * SECOND, act) for time, act in acts)), 3, final=True)
-    played, looks = simulate_episode(grid, cell, episode), Looks()
+    played, looks = simulate_episode(cell, episode), Looks()
     cluster = Cluster(cell.spec, cell.release, episode.seed)
     for time, act in (*played.acts, (played.end, None)):
         looks.run_until(cluster, time)
@@ -122,7 +123,7 @@ def test_under_min_isr_only_writes_with_acks_all_wait() -> None:
     grid = small()
     acts = ((10 * SECOND, Kill(1)), (10 * SECOND, Kill(2)), (60 * SECOND, Start(1)), (60 * SECOND, Start(2)))
     for cell, strict in ((grid.cells[2], False), (grid.cells[3], True)):
-        meter = simulate_episode(grid, cell, Episode(1, 0, 0, 120 * SECOND, acts, 2)).meter
+        meter = simulate_episode(cell, Episode(1, 0, 0, 120 * SECOND, acts, 2)).meter
         # Partitions of brokers 1 and 2 have no leader for about nine seconds; then broker 3 leads all, alone in the ISR.
         assert 12 * SECOND < meter.read_down < 24 * SECOND
         under = meter.write_down - meter.read_down
@@ -133,26 +134,26 @@ def test_a_cluster_that_is_not_whole_gets_more_time() -> None:
     grid = small()
     cell = grid.cells[0]
     acts = ((10 * SECOND, Kill(1)), (58 * SECOND, Start(1)))
-    played = simulate_episode(grid, cell, Episode(1, 0, 0, 60 * SECOND, acts, 1))
+    played = simulate_episode(cell, Episode(1, 0, 0, 60 * SECOND, acts, 1))
     assert played.recovered
     assert played.end == 90 * SECOND
-    assert not simulate_episode(grid, cell, Episode(1, 0, 0, 60 * SECOND, acts[:1], 1)).recovered
+    assert not simulate_episode(cell, Episode(1, 0, 0, 60 * SECOND, acts[:1], 1)).recovered
 
 
-def test_acks_1_loses_what_acks_all_keeps(losing: Run) -> None:
+def test_acks_1_loses_what_acks_all_keeps(losing: KafkaRun) -> None:
     assert losing.lost >= losing.lost_acknowledged > 0
     assert losing.losing
-    kept = simulate_run(LOSES, LOSES.cells[1], losing.seed)
+    kept = KAFKA.simulate(LOSES, LOSES.cells[1], losing.seed)
     assert (kept.lost, kept.losing, kept.faults) == (0, (), losing.faults)
 
 
-def test_a_losing_seed_replays_as_a_scenario_to_the_same_loss(losing: Run) -> None:
+def test_a_losing_seed_replays_as_a_scenario_to_the_same_loss(losing: KafkaRun) -> None:
     cell = LOSES.cells[0]
     played = losing_episode(LOSES, cell, losing.seed)
     assert played is not None
     assert (played.episode.number, played.lost_acknowledged > 0) == (losing.losing[0], True)
     seen: list[tuple] = []
-    simulate_episode(LOSES, cell, played.episode, seen.append)
+    simulate_episode(cell, played.episode, seen.append)
     scenario = read_script(script_of(LOSES, cell, losing.seed, played), "loss.yaml")
     replayed: list[tuple] = []
     run = ScenarioRun(scenario, cell.release, sink=replayed.append)
@@ -169,13 +170,13 @@ def test_a_losing_seed_replays_as_a_scenario_to_the_same_loss(losing: Run) -> No
 def test_every_kind_of_fault_under_old_and_new_releases_ends_in_order() -> None:
     grid = read_grid(EVERY_FAULT, "every.yaml")
     for cell in grid.cells:
-        run = simulate_run(grid, cell, 1)
+        run = KAFKA.simulate(grid, cell, 1)
         assert run.faults > 10
         assert run.read_down_us > 0
         assert run.write_down_us >= run.read_down_us
         assert run.acked > 100 * run.simulated_us / SECOND * 0.5
-        assert from_row(as_row(run)) == run
-        played = [simulate_episode(grid, cell, episode) for episode in episodes_of(grid, cell, 1)]
+        assert run_of(grid, as_row(run)) == run
+        played = [simulate_episode(cell, episode) for episode in episodes_of(grid, cell, 1)]
         assert sum(one.events for one in played) == run.events
         for name in ("lost", "lost_acknowledged", "lost_read"):
             assert sum(getattr(one, name) for one in played) == getattr(run, name)
@@ -188,7 +189,7 @@ def test_a_quorum_of_controllers_crashes_and_recovers() -> None:
     """
     text = TEXT.replace("brokers: 3", "brokers: 3\n  controllers: [c1, c2, c3]").replace("  crash: {", "  controller-crash: {")
     grid = read_grid(text, "quorum.yaml")
-    assert simulate_run(grid, grid.cells[1], 1).faults > 2
+    assert KAFKA.simulate(grid, grid.cells[1], 1).faults > 2
     load = Load("orders", 100, "all", 100_000, 100, "app1")
     away = ((10 * SECOND, KillController("c1")), (10 * SECOND, KillController("c2")), (11 * SECOND, Kill(1)))
     back = (
@@ -197,13 +198,13 @@ def test_a_quorum_of_controllers_crashes_and_recovers() -> None:
         (70 * SECOND, Start(1)),
         (90 * SECOND, StopLoad("app1")),
     )
-    played = simulate_episode(grid, grid.cells[1], Episode(1, 0, 0, 100 * SECOND, ((0, load), *away, *back), 3))
+    played = simulate_episode(grid.cells[1], Episode(1, 0, 0, 100 * SECOND, ((0, load), *away, *back), 3))
     assert (played.recovered, played.lost) == (True, 0)
     assert played.meter.read_down > 49 * SECOND
 
 
 def test_a_whole_horizon_is_one_cluster_and_its_own_seed() -> None:
-    grid = attrs.evolve(small(**{"1000us": "100ms", "1100us": "100ms"}), around=None, horizon=120 * SECOND)
+    grid = whole(attrs.evolve(small(**{"1000us": "100ms", "1100us": "100ms"}), horizon=120 * SECOND))
     played = losing_episode(grid, grid.cells[0], 5)
     assert played is not None
     assert (played.episode.seed, played.end) == (5, 120 * SECOND)

@@ -1,9 +1,8 @@
-"""Simulates one run of a sweep over models: a system with the faults of a seed, and its counts."""
+"""The experiment on replication models: one run simulates a system with the faults of a seed, and counts what its clients see."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -11,6 +10,7 @@ from core.lab import acts as kafka_acts
 from core.lab.model_comparison.comparison import Run as ComparisonRun
 from core.lab.model_comparison.faults import Fault as ComparedFault
 from core.lab.model_comparison.script import translated
+from core.lab.model_comparison.systems import Variant
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.models import acts
 from core.models.client import Client, ReadLoop, WriteLoop
@@ -19,15 +19,33 @@ from core.models.report import Outage, Report, covered
 from core.sim.errors import ActRefused
 from core.sim.journal import null_sink
 from core.sim.units import SECOND, US_PER_MS
-from scenarios.sweeps.grid.model_grid import ModelCell, ModelGrid
+from scenarios.sweeps.grid.grid import Cell, Counts, Grid
 from scenarios.sweeps.simulation.draw_faults import HealLinks, draw_faults
 from scenarios.sweeps.simulation.histogram import Histogram
+from scenarios.sweeps.simulation.runs import as_counts
 
 SERVERS: Final = ("n1", "n2", "n3")
 """The servers that faults can affect, which exist in all systems."""
 
 TICK: Final = SECOND
 """The interval, in µs, at which the MySQL operator checks the servers."""
+
+
+@attrs.frozen
+class ModelCell(Cell):
+    """A replication system under the load of a few clients. The load and the operator are the same in all cells of a grid.
+
+    Attributes:
+        variant: the replication model and its settings.
+        write_every: the time between two writes by a client, in µs.
+        read_every: the time between two reads by a client, in µs.
+        operator_after: the time, in µs, after which an operator promotes a replica if the MySQL source dies or is cut off.
+    """
+
+    variant: Variant
+    write_every: int
+    read_every: int
+    operator_after: int
 
 
 @attrs.frozen
@@ -64,14 +82,15 @@ class ModelRun:
     write_down_us: int
     read_down_us: int
     bytes_sent: int
-    latencies: tuple[tuple[int, int], ...]
+    latencies: Counts = attrs.field(converter=as_counts)
+
+    @property
+    def waits(self) -> Counts:
+        """No waiting times, because clients of models count writes without an answer as unknown."""
+        return ()
 
 
-MODEL_FIELDS: Final = tuple(field.name for field in attrs.fields(ModelRun))
-"""The columns of a row, in order."""
-
-
-def draw_steps(grid: ModelGrid, seed: int) -> tuple[int, tuple[tuple[int, acts.Act], ...]]:
+def draw_steps(grid: Grid[ModelCell], seed: int) -> tuple[int, tuple[tuple[int, acts.Act], ...]]:
     """Draw the faults of a run from its seed. Return the number of faults, and the acts of all faults with their times. The faults are the
     same for all systems."""
     spec = ClusterSpec(tuple(BrokerSpec(number, rack="all") for number in range(1, len(SERVERS) + 1)))
@@ -103,23 +122,24 @@ class RandomFaults(ComparisonRun):
     the promoted replica, and rebuilds the former source when it is back.
     """
 
-    def __init__(self, grid: ModelGrid, cell: ModelCell, seed: int) -> None:
+    def __init__(self, grid: Grid[ModelCell], cell: ModelCell, seed: int) -> None:
         self.grid = grid
+        self.cell = cell
         self.faults, steps = draw_steps(grid, seed)
         self.looked = 0
         self.gone_since = -1
         super().__init__(cell.variant, ComparedFault(grid.name, grid.name, steps, grid.horizon), seed, null_sink)
 
     def _start_clients(self) -> None:
-        system, start, grid = self.system, self.start, self.grid
-        until = start + grid.horizon
+        system, start, cell = self.system, self.start, self.cell
+        until = start + self.grid.horizon
         for number, name in enumerate(("a", "b")):
             order = SERVERS if name == "a" else (*SERVERS[1:], SERVERS[0])
-            phase = start + number * grid.write_every // 2
-            system.add_client(name, order).start(WriteLoop(f"k{name}", grid.write_every, phase, until, 12 * SECOND))
-            reads = ReadLoop(f"k{name}", grid.read_every, start=phase + 7 * US_PER_MS, until=until, limit=SECOND)
+            phase = start + number * cell.write_every // 2
+            system.add_client(name, order).start(WriteLoop(f"k{name}", cell.write_every, phase, until, 12 * SECOND))
+            reads = ReadLoop(f"k{name}", cell.read_every, start=phase + 7 * US_PER_MS, until=until, limit=SECOND)
             system.add_client(f"r{name}", order).start(reads)
-        secondary = ReadLoop("ka", grid.read_every, ("n2", "n3"), self.variant.secondary_reads, start + 9 * US_PER_MS, until, SECOND)
+        secondary = ReadLoop("ka", cell.read_every, ("n2", "n3"), self.variant.secondary_reads, start + 9 * US_PER_MS, until, SECOND)
         system.add_client("rs", SERVERS).start(secondary)
         order = (*SERVERS[1:], SERVERS[0])
         system.add_client("probe", order).start(WriteLoop("probe", 100 * US_PER_MS, start, until, SECOND, probe=True))
@@ -142,7 +162,7 @@ class RandomFaults(ComparisonRun):
             self.gone_since = -1
         elif self.gone_since < 0:
             self.gone_since = self.looked
-        if 0 <= self.gone_since <= self.looked - self.grid.operator_after:
+        if 0 <= self.gone_since <= self.looked - self.cell.operator_after:
             try:
                 system.do(acts.Promote())
                 self.gone_since = -1
@@ -186,42 +206,58 @@ QUIET: Final = 90 * SECOND
 """How long a system runs without faults at the end, in µs. Elasticsearch can take more than a minute to recover."""
 
 
-def simulate_model_run(grid: ModelGrid, cell: ModelCell, seed: int) -> ModelRun:
-    """Simulate one system with one seed, and return its row."""
-    run = RandomFaults(grid, cell, seed)
-    report = run.finish()
-    latencies = Histogram()
-    for latency in report.latencies:
-        latencies.add(latency)
-    return ModelRun(
-        cell=cell.number,
-        seed=seed,
-        faults=run.faults,
-        acked=report.acked,
-        failed=report.failed,
-        unknown=report.unknown,
-        lost_acknowledged=report.lost,
-        offline=int(not report.authority),
-        phantom=report.phantom,
-        dirty=report.dirty,
-        stale=report.stale,
-        backward=report.backward,
-        divergence=report.divergence,
-        reads=report.reads,
-        write_down_us=_within(report.write_outages, run.start, run.start + grid.horizon),
-        read_down_us=_within(report.read_outages, run.start, run.start + grid.horizon),
-        bytes_sent=report.bytes_sent,
-        latencies=tuple(sorted(latencies.counts.items())),
-    )
+class ModelExperiment:
+    """Replication systems under random faults."""
+
+    run_type = ModelRun
+
+    def simulate(self, grid: Grid[ModelCell], cell: ModelCell, seed: int) -> ModelRun:
+        """Simulate one system with one seed, and return its row."""
+        run = RandomFaults(grid, cell, seed)
+        report = run.finish()
+        latencies = Histogram()
+        for latency in report.latencies:
+            latencies.add(latency)
+        return ModelRun(
+            cell=cell.number,
+            seed=seed,
+            faults=run.faults,
+            acked=report.acked,
+            failed=report.failed,
+            unknown=report.unknown,
+            lost_acknowledged=report.lost,
+            offline=int(not report.authority),
+            phantom=report.phantom,
+            dirty=report.dirty,
+            stale=report.stale,
+            backward=report.backward,
+            divergence=report.divergence,
+            reads=report.reads,
+            write_down_us=_within(report.write_outages, run.start, run.start + grid.horizon),
+            read_down_us=_within(report.read_outages, run.start, run.start + grid.horizon),
+            bytes_sent=report.bytes_sent,
+            latencies=sorted(latencies.counts.items()),
+        )
+
+    def means(self, grid: Grid[ModelCell], cell: ModelCell, run: ModelRun) -> dict[str, float]:
+        """Return the proportions of a run: of its acknowledged writes, of its reads, and of its time."""
+        return {
+            "lost": _share(run.lost_acknowledged, run.acked),
+            "dirty": _share(run.dirty, run.reads),
+            "stale": _share(run.stale, run.reads),
+            "backward": _share(run.backward, run.reads),
+            "write_down": run.write_down_us / grid.horizon,
+            "read_down": run.read_down_us / grid.horizon,
+        }
+
+
+MODELS: Final = ModelExperiment()
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
 
 
 def _within(outages: tuple[Outage, ...], start: int, end: int) -> int:
     """Return the total time, in µs, of outages while the load runs. An outage can last longer than the load."""
     return covered([Outage(max(each.start, start), min(each.end, end)) for each in outages if each.start < end])
-
-
-def model_run_of(row: Iterable[Any]) -> ModelRun:
-    """Build a run from the values of a row. JSON may have turned tuples into lists."""
-    values = dict(zip(MODEL_FIELDS, row, strict=True))
-    values["latencies"] = tuple((bucket, count) for bucket, count in values["latencies"])
-    return ModelRun(**values)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from scenarios.sweeps.output.model_texts import CLASSES, latency_class
-from scenarios.sweeps.output.result_texts import percent
+from scenarios.sweeps.output.models.latency_class import CLASSES, latency_class
 from scenarios.sweeps.output.scales import end_of_shares
-from scenarios.sweeps.statistics.model_results import ModelSweepResult
+from scenarios.sweeps.output.texts import percent
+from scenarios.sweeps.simulation.models.experiment import ModelCell
+from scenarios.sweeps.statistics.cell_results import SweepResult
 
 COLUMNS: Final = 64
 """The width of the picture, in characters."""
@@ -19,9 +20,9 @@ MARKS: Final = ("·", "o", "O", "@")
 """The symbol after the number of a system, by latency class."""
 
 
-def picture(outcome: ModelSweepResult) -> list[str]:
+def text_picture(outcome: SweepResult[ModelCell]) -> list[str]:
     """Return the lines of the picture: the probability of a loss against the time without writes, with intervals."""
-    right = end_of_shares(max(cell.write_down.high for cell in outcome.cells))
+    right = end_of_shares(max(cell.means["write_down"].high for cell in outcome.cells))
     top = end_of_shares(max(cell.loss.high for cell in outcome.cells))
     field = [[" "] * COLUMNS for _ in range(LINES)]
 
@@ -32,17 +33,17 @@ def picture(outcome: ModelSweepResult) -> list[str]:
         return max(0, LINES - 1 - round(share / top * (LINES - 1)))
 
     for cell in outcome.cells:
-        for column in range(x(cell.write_down.low), x(cell.write_down.high) + 1):
+        for column in range(x(cell.means["write_down"].low), x(cell.means["write_down"].high) + 1):
             field[y(cell.loss.value)][column] = "─"
     for cell in outcome.cells:
         for line in range(y(cell.loss.high), y(cell.loss.low) + 1):
-            at = x(cell.write_down.value)
+            at = x(cell.means["write_down"].value)
             field[line][at] = "┼" if field[line][at] in "─┼" else "│"
     ends = [0] * LINES
-    for cell in sorted(outcome.cells, key=lambda each: each.write_down.value):
+    for cell in sorted(outcome.cells, key=lambda each: each.means["write_down"].value):
         text = f"{cell.cell.number}{MARKS[latency_class(cell)]}"
         line = y(cell.loss.value)
-        start = min(max(x(cell.write_down.value), ends[line]), COLUMNS - len(text))
+        start = min(max(x(cell.means["write_down"].value), ends[line]), COLUMNS - len(text))
         field[line][start : start + len(text)] = text
         ends[line] = start + len(text)
     lines = ["Lower systems lose writes in fewer runs (P(loss)). Systems further left have less time without writes (no writes)."]

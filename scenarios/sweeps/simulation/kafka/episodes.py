@@ -15,8 +15,9 @@ import attrs
 
 from core.lab.acts import Load, StopLoad
 from core.sim.units import SECOND, US_PER_MS
-from scenarios.sweeps.grid.grid import Cell, FaultWindow, Grid, ProducerLoad
+from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.simulation.draw_faults import DrawnFault, FaultAct, draw_faults
+from scenarios.sweeps.simulation.kafka.cell import FaultWindow, KafkaCell, ProducerLoad
 
 START_GRAIN: Final = 10 * SECOND
 """Episodes begin at multiples of this time, in µs. Loads change at multiples of `LOAD_GRAIN`.
@@ -62,14 +63,14 @@ class Episode:
     final: bool = False
 
 
-def episodes_of(grid: Grid, cell: Cell, seed: int) -> list[Episode]:
+def episodes_of(grid: Grid[KafkaCell], cell: KafkaCell, seed: int) -> list[Episode]:
     """Return the episodes of a run."""
     faults = draw_faults(grid.faults, cell.spec, seed, grid.horizon)
-    if grid.around is None:
-        acts: list[tuple[int, FaultAct]] = [(0, _load(load, load.every)) for load in cell.producers]
+    around = cell.around
+    if around is None:
+        acts: list[tuple[int, FaultAct]] = [(0, load_act(load, load.every)) for load in cell.producers]
         acts += [act for fault in faults for act in fault.acts if act[0] < grid.horizon]
         return [Episode(1, seed, 0, grid.horizon, tuple(sorted(acts, key=_time)), len(faults), final=True)]
-    around = grid.around
     found: list[Episode] = []
     for group in _groups(faults, around.before + START_GRAIN + around.after):
         start = group[0].start // START_GRAIN * START_GRAIN - around.before
@@ -110,7 +111,8 @@ def _groups(faults: list[DrawnFault], gap: int) -> Iterator[list[DrawnFault]]:
         yield group
 
 
-def _load(load: ProducerLoad, every: int) -> Load:
+def load_act(load: ProducerLoad, every: int) -> Load:
+    """Return the act that starts a producer whose batches come at the given interval."""
     return Load(load.topic, load.rate, acks=load.acks, every=every, bytes=load.bytes, producer=load.name, idempotence=load.idempotence)
 
 
@@ -136,7 +138,7 @@ def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], aroun
             acts.append((moment, StopLoad(load.name)))
             begin += period // 2
         if begin < following:
-            acts.append((begin, _load(load, period)))
+            acts.append((begin, load_act(load, period)))
             before = period
     return [*acts, (stop, StopLoad(load.name))]
 

@@ -19,10 +19,10 @@ from core.lab.cluster import Cluster
 from core.sim.errors import ActRefused
 from core.sim.journal import Sink
 from core.sim.units import SECOND
-from scenarios.sweeps.grid.grid import Cell, Grid
 from scenarios.sweeps.simulation.draw_faults import FaultAct, HealLinks
-from scenarios.sweeps.simulation.episode_meter import ACKS_ALL, EpisodeMeter
-from scenarios.sweeps.simulation.episodes import Episode
+from scenarios.sweeps.simulation.kafka.cell import KafkaCell
+from scenarios.sweeps.simulation.kafka.episode_meter import ACKS_ALL, EpisodeMeter
+from scenarios.sweeps.simulation.kafka.episodes import Episode
 
 HEAL_STEP: Final = 30 * SECOND
 """The time, in µs, by which an episode is extended each time it ends before the cluster has recovered."""
@@ -60,13 +60,13 @@ class EpisodeResult:
     recovered: bool
 
 
-def simulate_episode(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None = None) -> EpisodeResult:
+def simulate_episode(cell: KafkaCell, episode: Episode, sink: Sink | None = None) -> EpisodeResult:
     """Simulate an episode to its end, and pass its events to `sink`."""
     topics: dict[str, bool] = {}
     for producing in cell.producers:
         acks = default_acks(cell.spec.clients, cell.release) if producing.acks is None else producing.acks
         topics[producing.topic] = topics.get(producing.topic, False) or acks in ACKS_ALL
-    clients = [producing.name for producing in cell.producers] + [f"reader-{topic}" for topic in grid.consumers]
+    clients = [producing.name for producing in cell.producers] + [f"reader-{topic}" for topic in cell.consumers]
     meter = EpisodeMeter(topics, clients)
 
     def both(event: tuple[Any, ...]) -> None:
@@ -77,7 +77,7 @@ def simulate_episode(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None
     cluster = Cluster(cell.spec, cell.release, episode.seed, meter.sink if sink is None else both)
     meter.begin(cluster)
     executed: list[tuple[int, Act]] = []
-    for topic in grid.consumers:
+    for topic in cell.consumers:
         _do(cluster, Consume(topic, f"reader-{topic}"), executed)
     for time, planned in episode.acts:
         meter.watch(cluster, time)

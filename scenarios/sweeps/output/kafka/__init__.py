@@ -1,0 +1,1 @@
+"""The results of sweeps over Kafka's settings."""
