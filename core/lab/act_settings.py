@@ -14,6 +14,7 @@ import attrs
 from core.kafka.clients.client_settings import CLIENT_SETTINGS, CONSUMER, PRODUCER
 from core.kafka.release import Release
 from core.lab import acts
+from core.lab.acts.applications import StartService
 from core.sim.errors import ActRefused
 
 Settings = tuple[tuple[str, str], ...]
@@ -122,7 +123,7 @@ def _is_member(act: acts.Act) -> bool:
     """Return whether the act starts members of a group."""
     if isinstance(act, acts.StartProcess):
         return act.subscribe
-    return not isinstance(act, (acts.StartDelayService, acts.StartRetryService)) or act.instances > 1
+    return not isinstance(act, StartService) or act.instances > 1
 
 
 def _value(name: str, text: str) -> object:
@@ -160,6 +161,6 @@ def is_transactional(act: acts.Act) -> bool:
     return (
         isinstance(act, acts.InitTransactions)
         or (isinstance(act, acts.StartProcess) and act.delivery == "exactly-once")
-        or (isinstance(act, (acts.StartDelayService, acts.StartRetryService)) and act.transactional)
+        or (isinstance(act, StartService) and act.transactional)
         or (isinstance(act, acts.Load) and bool(act.transactional_id or dict(act.config).get("transactional.id")))
     )

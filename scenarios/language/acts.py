@@ -23,7 +23,8 @@ from core.kafka.settings.not_modeled import NOT_MODELED, TOPIC_NOT_MODELED, not_
 from core.kafka.settings.registry import COARSER, SETTINGS, setting_named
 from core.kafka.settings.setting import MAX_LONG
 from core.lab.act_fields import DURATIONS, MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
-from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set, StartDelayService, StartProcess, StartRetryService
+from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set
+from core.lab.acts.applications import StartApplication, StartService
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
 from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config, unknown_setting
@@ -221,7 +222,7 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return as_client_name(node)
     if act is JoinGroup and name == "reset":
         return as_text(node, "write earliest, latest, none, or by_duration:PT1H")
-    if name in SERVICE_WORDS and _kind(act, name) == "str" and act in (StartDelayService, StartRetryService):
+    if name in SERVICE_WORDS and _kind(act, name) == "str" and issubclass(act, StartService):
         return as_word(node, SERVICE_WORDS[name])
     if name in WORDS:
         return as_word(node, WORDS[name])
@@ -248,11 +249,7 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
             if act is CreateTopic
             else read_client_config(
                 node,
-                "consumer"
-                if act in (Consume, JoinGroup)
-                else ""
-                if act in (StartDelayService, StartRetryService, StartProcess)
-                else "producer",
+                "consumer" if act in (Consume, JoinGroup) else "" if issubclass(act, StartApplication) else "producer",
             )
         )
     if name in MAX_VALUES:

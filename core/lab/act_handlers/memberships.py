@@ -9,10 +9,11 @@ from core.kafka.clients.group_member.assignors import assignors_of, default_assi
 from core.kafka.clients.group_member.member_config import MemberConfig, Reset
 from core.lab import acts
 from core.lab.act_handlers.clients import config_of
+from core.lab.acts.applications import StartService
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
-Joining = acts.JoinGroup | acts.StartDelayService | acts.StartRetryService | acts.StartProcess
+Joining = acts.JoinGroup | acts.StartProcess | StartService
 """An act that starts members of groups."""
 
 
@@ -45,7 +46,7 @@ def check_membership(cluster: ClusterNodes, act: Joining) -> None:
         raise ActRefused("'remote-assignor' needs 'protocol: consumer'")
 
 
-def check_no_membership(act: acts.StartDelayService | acts.StartRetryService | acts.StartProcess, remedy: str) -> None:
+def check_no_membership(act: acts.StartProcess | StartService, remedy: str) -> None:
     """Check that an act without group members has no fields that describe a membership.
 
     Raises:
@@ -79,7 +80,7 @@ def member_config(cluster: ClusterNodes, act: Joining, group: str, topics: tuple
 
 def worker_membership(
     cluster: ClusterNodes,
-    act: acts.StartDelayService | acts.StartRetryService | acts.StartProcess,
+    act: acts.StartProcess | StartService,
     group: str,
     topic: str,
     instance_id: str,

@@ -5,16 +5,12 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
-from core.kafka.admin_requests import CreateTopic
 from core.kafka.applications.services.retry_topics import chain, retry_worker
 from core.kafka.applications.services.retry_worker import MILLION, FailureRule, RetryConfig, RetryWorker
-from core.kafka.applications.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
-from core.kafka.clients.client_settings import PRODUCER
+from core.kafka.applications.services.service_config import DueFrom, ServiceCommit, WorkerConfig
 from core.lab import acts
 from core.lab.act_handlers import find
-from core.lab.act_handlers.clients import config_of
-from core.lab.act_handlers.internal_topics import offsets_topic, transaction_state_topic
-from core.lab.act_handlers.services import check_instances, check_workers, ended, missing_topics, next_instance, shared, start_worker
+from core.lab.act_handlers.services import check_service, shared, start_service
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 from core.sim.units import parse_duration
@@ -33,13 +29,6 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
         raise ActRefused(str(wrong)) from None
     if act.names not in ("delay", "index"):
         raise ActRefused(f"names must be delay or index, not {act.names}")
-    if act.commit not in tuple(map(str, ServiceCommit)):
-        raise ActRefused(f"commit must be {', '.join(ServiceCommit)}, not {act.commit}")
-    if act.crash_after is not None and act.crash_after not in tuple(map(str, ServiceStep)):
-        raise ActRefused(f"crash-after must be {', '.join(ServiceStep)}, not {act.crash_after}")
-    if act.reset not in ("earliest", "latest"):
-        raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
-    check_instances(cluster, act)
     if act.bound < 1 or act.commit_every < 1:
         raise ActRefused("bound and commit-every must be at least 1")
     if not act.dead_letters and not act.blocking:
@@ -52,10 +41,7 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
         raise ActRefused(f"count-tries must be after or before, not {act.count_tries}")
     if act.count_tries == "before" and (act.blocking or act.commit != ServiceCommit.DONE):
         raise ActRefused("a service with 'count-tries: before' must have retry topics and 'commit: done'")
-    if act.transactional and not cluster.release.transactions:
-        raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
-    if act.transactional and act.commit != ServiceCommit.DONE:
-        raise ActRefused("a transactional service commits the offsets of the records that it is done with; use 'commit: done'")
+    check_service(cluster, act, "is done with")
     return delays
 
 
@@ -87,27 +73,19 @@ def _configs(cluster: ClusterNodes, act: acts.StartRetryService, delays: tuple[i
 
 def _start(cluster: ClusterNodes, act: acts.StartRetryService) -> find.CheckThenDo:
     configs = _configs(cluster, act, _check(cluster, act))
-    client = config_of(cluster, PRODUCER, act.config, transactional=act.transactional, any_kind=act.instances > 1)
-    check_workers(cluster, act.service, [name for name, _, _ in configs])
-    find.require_controller(cluster)
-    targets = tuple(dict.fromkeys(does.target for _, does, _ in configs))
-    creations = [offsets_topic(cluster), *missing_topics(cluster, targets, act.partitions)]
-    if act.transactional:
-        creations.append(transaction_state_topic(cluster))
-    yield
-    for creation in creations:
-        if creation is not None:
-            cluster.submit_admin_request(CreateTopic(creation))
     plans = {name: retries for name, _, retries in configs}
-    for name, does in ended(cluster, [(name, does) for name, does, _ in configs]):
+    topics = list(dict.fromkeys(does.target for _, does, _ in configs))
+
+    def worker(name: str, does: WorkerConfig, instance: int) -> RetryWorker:
+        started = RetryWorker(
+            name, does, plans[name], instance, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account
+        )
         former = cluster.clients.get(name)
-        worker = RetryWorker(
-            name, does, plans[name], next_instance(cluster, name), cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal,
-            cluster.account,
-        )  # fmt: skip
         if isinstance(former, RetryWorker):
-            worker.rule = former.rule
-        start_worker(cluster, worker, client, act)
+            started.rule = former.rule
+        return started
+
+    yield from start_service(cluster, act, [(name, does) for name, does, _ in configs], topics, worker)
 
 
 def _fail(cluster: ClusterNodes, act: acts.FailProcessing) -> find.CheckThenDo:

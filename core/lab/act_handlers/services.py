@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
@@ -20,6 +20,7 @@ from core.lab.act_handlers.clients import check_acks, check_client, config_of
 from core.lab.act_handlers.internal_topics import offsets_topic, transaction_state_topic
 from core.lab.act_handlers.memberships import check_membership, check_no_membership, worker_membership
 from core.lab.act_settings import settings_of
+from core.lab.acts.applications import StartService
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
@@ -39,9 +40,8 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
         raise ActRefused(str(wrong)) from None
     if not delays or delays != sorted(set(delays)):
         raise ActRefused("the levels must be in ascending order, without duplicates")
-    for name, value, words in (("commit", act.commit, ServiceCommit), ("due-from", act.due_from, DueFrom)):
-        if value not in tuple(map(str, words)):
-            raise ActRefused(f"{name} must be {', '.join(words)}, not {value}")
+    if act.due_from not in tuple(map(str, DueFrom)):
+        raise ActRefused(f"due-from must be {', '.join(DueFrom)}, not {act.due_from}")
     if act.delays not in ("level", "record"):
         raise ActRefused(f"delays must be level or record, not {act.delays}")
     if act.over_max not in ("refuse", "chain"):
@@ -50,39 +50,41 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
         raise ActRefused("with 'delays: record', each record waits in one level for its whole delay; omit 'over-max'")
     if act.queue not in ("priority", "fifo"):
         raise ActRefused(f"queue must be priority or fifo, not {act.queue}")
-    if act.reset not in ("earliest", "latest"):
-        raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
-    if act.crash_after is not None and act.crash_after not in tuple(map(str, ServiceStep)):
-        raise ActRefused(f"crash-after must be {', '.join(ServiceStep)}, not {act.crash_after}")
     resume_at = act.bound if act.resume_at is None else act.resume_at
     if act.bound < 1 or act.commit_every < 1 or not 1 <= resume_at <= act.bound:
         raise ActRefused("bound and commit-every must be at least 1, and resume-at must be from 1 to bound")
-    if act.transactional and not cluster.release.transactions:
-        raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
-    if act.transactional and act.commit != ServiceCommit.DONE:
-        raise ActRefused("a transactional service commits the offsets of the records that it has forwarded; use 'commit: done'")
     if act.dead_letters is not None and act.dead_letters in (act.topic, *map(level_topic, act.levels)):
         raise ActRefused("the dead-letter topic must be neither the destination topic nor the topic of a level")
-    check_instances(cluster, act)
+    check_service(cluster, act, "has forwarded")
     group = act.service if act.group is None else act.group
     found = []
     for level, delay in zip(act.levels, delays, strict=True):
         does = WorkerConfig(
             act.service, level_topic(level), act.topic, group if act.instances == 1 else worker_name(group, level), delay, act.bound, resume_at,
             act.commit_every, ServiceCommit(act.commit), worker_name(group, level) if act.transactional else "", act.queue == "fifo",
-            act.delays == "record", DueFrom(act.due_from), act.tick, act.reset, None, act.dead_letters or "",
+            act.delays == "record", DueFrom(act.due_from), act.tick, str(act.reset), None, act.dead_letters or "",
             act.levels if act.over_max == "chain" and level == act.levels[-1] else (),
         )  # fmt: skip
         found += shared(cluster, worker_name(act.service, level), does, act)
     return tuple(found)
 
 
-def check_instances(cluster: ClusterNodes, act: acts.StartDelayService | acts.StartRetryService) -> None:
-    """Check the requested number of instances of a service, and the fields that describe the instances' membership in a group.
+def check_service(cluster: ClusterNodes, act: StartService, finished: str) -> None:
+    """Check the fields that every service has. `finished` says when the service has finished handling a record.
 
     Raises:
-        ActRefused: the number is out of range, or another field is wrong.
+        ActRefused: a field is wrong, or the release has no transactions.
     """
+    if act.commit not in tuple(map(str, ServiceCommit)):
+        raise ActRefused(f"commit must be {', '.join(ServiceCommit)}, not {act.commit}")
+    if act.reset not in ("earliest", "latest"):
+        raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
+    if act.crash_after is not None and act.crash_after not in tuple(map(str, ServiceStep)):
+        raise ActRefused(f"crash-after must be {', '.join(ServiceStep)}, not {act.crash_after}")
+    if act.transactional and not cluster.release.transactions:
+        raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
+    if act.transactional and act.commit != ServiceCommit.DONE:
+        raise ActRefused(f"a transactional service commits the offsets of the records that it {finished}; use 'commit: done'")
     if not 1 <= act.instances <= MAX_INSTANCES:
         raise ActRefused(f"instances must be from 1 to {MAX_INSTANCES}, not {act.instances}")
     if act.instances == 1:
@@ -91,9 +93,7 @@ def check_instances(cluster: ClusterNodes, act: acts.StartDelayService | acts.St
         check_membership(cluster, act)
 
 
-def shared(
-    cluster: ClusterNodes, name: str, does: WorkerConfig, act: acts.StartDelayService | acts.StartRetryService
-) -> list[tuple[str, WorkerConfig]]:
+def shared(cluster: ClusterNodes, name: str, does: WorkerConfig, act: StartService) -> list[tuple[str, WorkerConfig]]:
     """Return the name and the configuration of each worker of one topic. If a topic has several workers, they are members of a group."""
     if act.instances == 1:
         return [(name, does)]
@@ -107,7 +107,7 @@ def shared(
     return numbered
 
 
-def missing_topics(cluster: ClusterNodes, names: tuple[str, ...], partitions: int) -> list[TopicSpec]:
+def _missing_topics(cluster: ClusterNodes, names: Sequence[str], partitions: int) -> list[TopicSpec]:
     """Return the topics that a service needs and that do not exist yet. Each partition has three replicas, or one replica on each broker if
     there are fewer than three brokers."""
     known = cluster.controller.replication.topics
@@ -115,7 +115,7 @@ def missing_topics(cluster: ClusterNodes, names: tuple[str, ...], partitions: in
     return [TopicSpec(name, partitions, factor) for name in names if name not in known]
 
 
-def check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> None:
+def _check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> None:
     """Check that the names of the workers are free, or that all workers with these names have ended.
 
     Raises:
@@ -132,21 +132,19 @@ def check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> None
             raise ActRefused(f"{name} is the name of another node; give the service another name")
 
 
-def ended(cluster: ClusterNodes, configs: Sequence[tuple[str, WorkerConfig]]) -> list[tuple[str, WorkerConfig]]:
+def _ended(cluster: ClusterNodes, configs: Sequence[tuple[str, WorkerConfig]]) -> list[tuple[str, WorkerConfig]]:
     """Return the workers of the service that are not running."""
     running = {worker.name for worker in cluster.workers(configs[0][1].service) if worker.running}
     return [(name, does) for name, does in configs if name not in running]
 
 
-def next_instance(cluster: ClusterNodes, name: str) -> int:
+def _next_instance(cluster: ClusterNodes, name: str) -> int:
     """Return the number of the next instance of a worker."""
     former = cluster.clients.get(name)
     return former.instance + 1 if isinstance(former, ServiceWorker) else 1
 
 
-def start_worker(
-    cluster: ClusterNodes, worker: ServiceWorker, config: ClientConfig, act: acts.StartDelayService | acts.StartRetryService
-) -> None:
+def _start_worker(cluster: ClusterNodes, worker: ServiceWorker, config: ClientConfig, act: StartService) -> None:
     """Start an instance of a worker in place of the previous one."""
     former = cluster.clients.get(worker.name)
     worker.configure(config, cluster.release)
@@ -159,32 +157,44 @@ def start_worker(
     worker.start_sender()
 
 
-def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.CheckThenDo:
-    find.topic(cluster, act.topic)
-    configs = _delay_configs(cluster, act)
+def start_service(
+    cluster: ClusterNodes,
+    act: StartService,
+    configs: Sequence[tuple[str, WorkerConfig]],
+    topics: Sequence[str],
+    worker: Callable[[str, WorkerConfig, int], ServiceWorker],
+) -> find.CheckThenDo:
+    """Start the workers of a service that are not running.
+
+    Args:
+        configs: the name and the configuration of each worker.
+        topics: the topics that the service needs.
+        worker: the function that creates an instance of a worker from its name, its configuration, and the number of the instance.
+    """
+    service = configs[0][1].service
     client = config_of(cluster, PRODUCER, settings_of(act), transactional=act.transactional, any_kind=act.instances > 1)
-    check_workers(cluster, act.service, [name for name, _ in configs])
+    _check_workers(cluster, service, [name for name, _ in configs])
     find.require_controller(cluster)
-    names = tuple(dict.fromkeys(does.source for _, does in configs)) + (() if act.dead_letters is None else (act.dead_letters,))
-    creations = [offsets_topic(cluster), *missing_topics(cluster, names, act.partitions)]
+    creations = [offsets_topic(cluster), *_missing_topics(cluster, topics, act.partitions)]
     if act.transactional:
         creations.append(transaction_state_topic(cluster))
     yield
     for creation in creations:
         if creation is not None:
             cluster.submit_admin_request(CreateTopic(creation))
-    for name, does in ended(cluster, configs):
-        worker = DelayWorker(
-            name,
-            does,
-            next_instance(cluster, name),
-            cluster.release,
-            tuple(cluster.brokers),
-            cluster.network,
-            cluster.journal,
-            cluster.account,
-        )
-        start_worker(cluster, worker, client, act)
+    for name, does in _ended(cluster, configs):
+        _start_worker(cluster, worker(name, does, _next_instance(cluster, name)), client, act)
+
+
+def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.CheckThenDo:
+    find.topic(cluster, act.topic)
+    configs = _delay_configs(cluster, act)
+    topics = [*dict.fromkeys(does.source for _, does in configs), *(() if act.dead_letters is None else (act.dead_letters,))]
+
+    def worker(name: str, does: WorkerConfig, instance: int) -> DelayWorker:
+        return DelayWorker(name, does, instance, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+
+    yield from start_service(cluster, act, configs, topics, worker)
 
 
 def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.CheckThenDo:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import attrs
 
 from core.lab.acts.act import Act
+from core.lab.acts.applications import StartApplication, inherits_after
 
 
-@attrs.frozen(eq=False, repr=False)
-class StartProcess(Act, word="process", does="start a process that reads from a topic, writes to a topic, and commits its offsets"):
+@attrs.frozen(eq=False, repr=False, field_transformer=inherits_after("subscribe"))
+class StartProcess(
+    StartApplication, word="process", does="start a process that reads from a topic, writes to a topic, and commits its offsets"
+):
     """Start a process that reads `source`, writes `output`, and commits its offsets for `group` (consume–transform–produce).
 
     Each input record produces `copies` output records. `delivery` is `exactly-once` (the output and the offsets form one transaction, 0.11
@@ -36,12 +39,6 @@ class StartProcess(Act, word="process", does="start a process that reads from a 
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of the clients in the process, by name (`core.kafka.clients.client_config`)."""
     subscribe: bool = False
-    assignors: tuple[str, ...] = ()
-    protocol: str | None = None
-    remote_assignor: str | None = None
-    instance_id: str | None = None
-    poll_time: int = 0
-    record_time: int = 0
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -6,10 +6,11 @@ import attrs
 
 from core.kafka.applications.services.delay_levels import LEVELS
 from core.lab.acts.act import Act
+from core.lab.acts.applications import StartService, inherits_after
 
 
-@attrs.frozen(eq=False, repr=False)
-class StartDelayService(Act, word="delay-service", does="start a service that holds delayed records until they are due"):
+@attrs.frozen(eq=False, repr=False, field_transformer=inherits_after("service"))
+class StartDelayService(StartService, word="delay-service", does="start a service that holds delayed records until they are due"):
     """Start a delay service for a topic. Each level has its own topic, such as `delay_topic_30s`, and its own worker, such as `delay-30s`.
 
     A worker reads the topic of its level, holds the records in memory, and sends each record to `topic` when the record is due: at its
@@ -44,31 +45,15 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     topic: str
     levels: tuple[str, ...] = LEVELS
     service: str = "delay"
-    partitions: int = 1
-    bound: int = 1000
     resume_at: int | None = None
-    commit_every: int = 5_000_000
-    commit: str = "done"
-    transactional: bool = False
     queue: str = "priority"
     due_from: str = "timestamp"
     delays: str = "level"
     tick: int = 0
     idempotence: bool | None = None
-    crash_after: str | None = None
     group: str | None = None
-    reset: str | None = None
-    config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of the clients of the service, by name (`core.kafka.clients.client_config`)."""
-    instances: int = 1
     dead_letters: str | None = None
     over_max: str = "refuse"
-    assignors: tuple[str, ...] = ()
-    protocol: str | None = None
-    remote_assignor: str | None = None
-    instance_id: str | None = None
-    poll_time: int = 0
-    record_time: int = 0
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -91,8 +76,8 @@ class ProduceDelayed(Act, word="produce-delayed", does="produce records for deli
     producer: str | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class StartRetryService(Act, word="retry-service", does="start a service that retries records that fail"):
+@attrs.frozen(eq=False, repr=False, field_transformer=inherits_after("names"))
+class StartRetryService(StartService, word="retry-service", does="start a service that retries records that fail"):
     """Start a service that processes a topic, and retries records that fail.
 
     A record that fails goes to the next retry topic, where another worker tries it again after the delay of that topic. If the last try
@@ -118,24 +103,8 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     blocking: bool = False
     dead_letters: bool = True
     names: str = "delay"
-    partitions: int = 1
-    bound: int = 1000
-    commit_every: int = 5_000_000
-    commit: str = "done"
-    transactional: bool = False
-    crash_after: str | None = None
-    reset: str | None = None
-    config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of the clients of the service, by name (`core.kafka.clients.client_config`)."""
-    instances: int = 1
     count_tries: str = "after"
     dlt_strategy: str | None = None
-    assignors: tuple[str, ...] = ()
-    protocol: str | None = None
-    remote_assignor: str | None = None
-    instance_id: str | None = None
-    poll_time: int = 0
-    record_time: int = 0
 
 
 @attrs.frozen(eq=False, repr=False)
