@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from scenarios.errors import InputError, did_you_mean
 from scenarios.language.nodes import parse, read_file
-from scenarios.language.script import Scenario, read_root
+from scenarios.language.script import Scenario, first_sentence, read_root
+from scenarios.language.values import as_text, each
 
 if TYPE_CHECKING:
     from scenarios.models.script import ModelScenario
@@ -36,6 +40,50 @@ def model_names() -> list[str]:
 def _scripts(folder: Path) -> list[str]:
     """Return the names of the scripts in a folder, sorted. `Path.glob` would take ten times as long, and every `load` needs the names."""
     return sorted(name.removesuffix(".yaml") for name in os.listdir(folder) if name.endswith(".yaml"))
+
+
+@attrs.frozen
+class ScenarioHeader:
+    """What a script says about itself, without its cluster and its steps.
+
+    Attributes:
+        name: the name of the scenario.
+        title: what it is about in one line.
+        tags: its subjects.
+        about: the whole description.
+        for_kafka: whether it runs Kafka, not other replication models.
+        script: the text of the script.
+    """
+
+    name: str
+    title: str
+    tags: tuple[str, ...]
+    about: str
+    for_kafka: bool
+    script: str
+
+
+_AFTER_HEADER: Final = re.compile(r"^(?:cluster|models?|settings|clients|timeline|steps|fault|expect|releases):", re.MULTILINE)
+
+
+def headers() -> list[ScenarioHeader]:
+    """Return the headers of all scenarios of the library, those for Kafka first. The scripts are not parsed beyond their headers."""
+    return [*(_header(FOLDER, name, True) for name in names()), *(_header(MODEL_FOLDER, name, False) for name in model_names())]
+
+
+def _header(folder: Path, name: str, for_kafka: bool) -> ScenarioHeader:
+    script = (folder / f"{name}.yaml").read_text("utf-8")
+    end = _AFTER_HEADER.search(script)
+    fields = parse(script[: end.start()] if end else script, name).values
+
+    def text(key: str) -> str:
+        node = fields.get(key)
+        return "" if node is None else as_text(node, "write text")
+
+    about, tags = text("about"), fields.get("tags")
+    return ScenarioHeader(
+        name, text("title") or first_sentence(about), () if tags is None else each(tags, "write a list", as_text), about, for_kafka, script
+    )
 
 
 def path_of(name: str) -> Path:

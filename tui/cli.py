@@ -36,7 +36,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     play: ("play", "keys"),
     serve: ("serve",),
     run: ("run",),
-    library: ("scenarios", "readings"),
+    library: ("scenarios", "find", "readings"),
     describe: ("import", "describe"),
     exports: ("checkpoints", "metrics"),
     segments: ("segments",),

@@ -22,6 +22,12 @@ def add_commands(commands: Any) -> None:
     show = library_commands.add_parser("show", help="print a scenario's script")
     show.add_argument("name", metavar="NAME")
     show.set_defaults(command=_show)
+    find = commands.add_parser(
+        "find", help="find scenarios, errors, settings, readings, acts, and events by what people say: isrlab find hanging transaction"
+    )
+    find.add_argument("words", nargs="+", metavar="WORD", help="words of a question, or an error message")
+    find.add_argument("--all", action="store_true", help="print everything that fits, not only the best dozen")
+    find.set_defaults(command=_find)
     readings = commands.add_parser("readings", help="list the values that expectations and 'isrlab run --show' can read, with examples")
     readings.add_argument("words", nargs="*", metavar="WORD", help="list only the readings whose names or descriptions contain all words")
     readings.set_defaults(command=_readings)
@@ -44,6 +50,19 @@ def _show(arguments: argparse.Namespace) -> int:
 
     path = catalogue.path_of(arguments.name)
     print_text(path.read_text(encoding="utf-8"))
+    return HELD
+
+
+def _find(arguments: argparse.Namespace) -> int:
+    from scenarios.errors import InputError
+    from scenarios.finding.entries import entries
+    from scenarios.finding.index import Index, as_lines
+
+    question = " ".join(arguments.words)
+    found = Index(entries()).find(question, 10_000 if arguments.all else 12)
+    if not found:
+        raise InputError(f"nothing fits '{question[:60]}'; 'isrlab scenarios list' lists the library, and 'isrlab readings' all values")
+    print_lines(as_lines(found))
     return HELD
 
 

@@ -1,0 +1,105 @@
+"""What people type finds what they look for: `isrlab find`."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka import errors
+from scenarios import catalogue
+from scenarios.finding.entries import entries
+from scenarios.finding.error_meanings import ERROR_MEANINGS, EXCEPTIONS, LIBRDKAFKA, spellings
+from scenarios.finding.index import Entry, Index
+from scenarios.finding.synonyms import SYNONYMS
+from tui.cli import main
+
+INDEX = Index(entries())
+
+
+def names(question: str, most: int = 12) -> list[str]:
+    return [entry.name for entry in INDEX.find(question, most)]
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted", "within"),
+    [
+        ("split brain", "d8-split-brain", 1),
+        ("poison pill", "k2-poison", 1),
+        ("zone", "a2-racks", 3),
+        ("rolling restart", "h3-rolling-restart", 2),
+        ("maintenance", "h3-rolling-restart", 4),
+        ("hanging transaction", "t1-late-produce", 4),
+        ("NOT_ENOUGH_REPLICAS", "f2-min-isr-2-two-down", 2),
+        ("org.apache.kafka.common.errors.NotLeaderForPartitionException", "NOT_LEADER_OR_FOLLOWER", 3),
+        ("OffsetOutOfRange", "OFFSET_OUT_OF_RANGE", 1),
+        ("_MSG_TIMED_OUT", "REQUEST_TIMED_OUT", 1),
+        ("what does acks do", "f1-acks", 4),
+        ("min.insync.replicas", "min.insync.replicas", 4),
+        ("delivery timeout", "delivery.timeout.ms", 6),
+    ],
+)
+def test_the_best_answers_to_a_question(question: str, wanted: str, within: int) -> None:
+    assert wanted in names(question, within)
+
+
+def test_every_scenario_and_every_error_is_found_by_its_name() -> None:
+    for name in (*catalogue.names(), *catalogue.model_names()):
+        assert names(name, 1) == [name]
+    for error in ERROR_MEANINGS:
+        for spelling in spellings(error):
+            assert any(found == error or spelling in (*EXCEPTIONS.get(found, ()), *spellings(found)) for found in names(spelling, 3)), (
+                spelling
+            )
+
+
+def test_every_error_of_kafka_is_explained() -> None:
+    known = {value for name, value in vars(errors).items() if name.isupper() and name == value}
+    assert known - {errors.NONE} == set(ERROR_MEANINGS)
+    assert set(EXCEPTIONS) <= known
+    assert set(LIBRDKAFKA) <= known
+
+
+def test_titles_count_more_than_texts_and_whole_words_more_than_parts() -> None:
+    entries = [
+        Entry("event", "a", "parts", text="the disk is full"),
+        Entry("event", "b", "a diskette"),
+        Entry("event", "c", "a full disk"),
+        Entry("event", "d", "another", ("disk",)),
+        Entry("event", "e", "nothing"),
+    ]
+    assert [entry.name for entry in Index(entries).find("disk")] == ["c", "d", "b", "a"]
+
+
+def test_words_that_say_nothing_do_not_count() -> None:
+    entries = [Entry("event", "a", "why is the sky what it is"), Entry("event", "b", "lag")]
+    assert [entry.name for entry in Index(entries).find("Why is the lag what it is?")] == ["b"]
+    assert [entry.name for entry in Index(entries).find("why")] == ["a"]
+
+
+def test_synonyms_are_lower_case_words_that_lead_somewhere() -> None:
+    for word, others in SYNONYMS.items():
+        assert word == word.lower()
+        assert others
+        assert names(word), word
+
+
+def test_the_command_prints_what_to_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["find", "split", "brain"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("scenario  d8-split-brain: ")
+    assert lines[1].strip() == "isrlab play d8-split-brain"
+    assert main(["find", "xyzzy"]) == 2
+    assert "nothing fits 'xyzzy'" in capsys.readouterr().err
+
+
+def test_readings_are_listed_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["readings", "lag", "group"]) == 0
+    out = capsys.readouterr().out
+    assert "lag(group, [partition])  (number)" in out
+    assert "for example --show 'lag(billing, orders-0)'" in out
+    assert main(["readings", "xyzzy"]) == 2
+
+
+def test_the_headers_of_the_library_are_those_of_the_scripts() -> None:
+    for header in catalogue.headers():
+        scenario = catalogue.load_any(header.name)
+        assert (header.about, header.name) == (scenario.about, scenario.name)
