@@ -14,12 +14,12 @@ import attrs
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import GUARDS, Release
+from scenarios.conditions.condition_parser import parse_condition
+from scenarios.conditions.conditions import Condition, Names, comparison
+from scenarios.conditions.tokens import ConditionError, Token
 from scenarios.errors import Place, ScriptError, did_you_mean
-from scenarios.language.condition_parser import parse_condition
-from scenarios.language.conditions import Condition, Names, comparison
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.timeline import Expectation, Language, compared_value
-from scenarios.language.tokens import ConditionError, Token
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_leader, as_text, as_word, each
 from scenarios.readings.all_readings import READINGS
 from scenarios.readings.reading import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, ROW, TEXT, WORD, Reading

@@ -63,12 +63,12 @@ from core.lab.acts import Release as ReleaseHeld
 from core.lab.spec import ClusterSpec, Pace
 from core.sim.errors import ActRefused
 from core.sim.units import parse_duration
+from scenarios.conditions.conditions import Condition, Names
 from scenarios.errors import Place, did_you_mean
 from scenarios.gc_disabled import gc_disabled
 from scenarios.language.acts import read_acts
 from scenarios.language.budget import check_clients, check_partitions, check_time
 from scenarios.language.cluster import read_cluster
-from scenarios.language.conditions import Condition, Names
 from scenarios.language.expectations import Under, language, read_guards, read_release
 from scenarios.language.nodes import Fields, Items, Node, parse, read_file, shortened, warnings_in
 from scenarios.language.timeline import Expectation, Step, time_of

@@ -10,8 +10,8 @@ import attrs
 
 from core.kafka.events import KINDS as KAFKA_KINDS
 from core.models.catalogue import KINDS as MODEL_KINDS
+from scenarios.conditions.conditions import OPERATORS
 from scenarios.errors import Place, did_you_mean
-from scenarios.language.conditions import OPERATORS
 from scenarios.language.nodes import Fields, Items, Node, shortened
 from scenarios.language.timeline import Expectation, Language, compared_value
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_text

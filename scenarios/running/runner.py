@@ -28,8 +28,8 @@ from core.sim.errors import ActRefused
 from core.sim.events import kind_of
 from core.sim.state.snapshot import Snapshot
 from core.sim.units import format_duration
+from scenarios.conditions.conditions import Condition, Term, ages, audits, kinds_of
 from scenarios.errors import Place, ScriptError
-from scenarios.language.conditions import Condition, Term, ages, audits, kinds_of
 from scenarios.language.script import KafkaExpectation, KafkaStep, Scenario
 
 Sink = Callable[[tuple[Any, ...]], None]

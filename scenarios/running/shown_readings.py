@@ -9,11 +9,11 @@ import attrs
 
 from core.sim.simulation import MAX_TIME
 from core.sim.units import format_duration, parse_duration
+from scenarios.conditions.condition_parser import parse_reading
+from scenarios.conditions.conditions import Term
+from scenarios.conditions.tokens import ConditionError
 from scenarios.errors import InputError
 from scenarios.io.escaping import escape_line
-from scenarios.language.condition_parser import parse_reading
-from scenarios.language.conditions import Term
-from scenarios.language.tokens import ConditionError
 from scenarios.readings.reading import show
 from scenarios.running.runner import Run
 

@@ -14,7 +14,7 @@ from core.kafka.ids import TopicPartition
 from core.lab.sentences import sentence
 from core.sim.events import EventTuple, kind_of
 from core.sim.units import format_duration
-from scenarios.language.conditions import Compare, Condition, Truth
+from scenarios.conditions.conditions import Compare, Condition, Truth
 from scenarios.running.run_summary import RunSummary
 from scenarios.running.runner import Run, State
 

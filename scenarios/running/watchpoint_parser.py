@@ -17,9 +17,9 @@ from core.kafka.events import KINDS
 from core.lab.history.playable import ClusterLike
 from core.lab.history.watchpoints import AnyPartitionChanges, BecomesTrue, EventHappens, ValueChanges, Watchpoint
 from core.lab.views.cluster_view import ClusterView
-from scenarios.language.condition_parser import parse_condition
-from scenarios.language.conditions import Compare, Condition, Happened, Names, Truth, kinds_of
-from scenarios.language.tokens import ConditionError
+from scenarios.conditions.condition_parser import parse_condition
+from scenarios.conditions.conditions import Compare, Condition, Happened, Names, Truth, kinds_of
+from scenarios.conditions.tokens import ConditionError
 from scenarios.readings.all_readings import READINGS
 from scenarios.running.runner import LiveMoment
 

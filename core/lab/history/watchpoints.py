@@ -80,7 +80,7 @@ class AnyPartitionChanges(Watchpoint):
 
 
 class EventPattern(Protocol):
-    """A pattern of events: a kind and optional column values (`scenarios.language.conditions.EventPattern`)."""
+    """A pattern of events: a kind and optional column values (`scenarios.conditions.conditions.EventPattern`)."""
 
     @property
     def kind(self) -> str: ...

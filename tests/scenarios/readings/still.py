@@ -17,7 +17,7 @@ from core.lab.views.log_contents import LogContents
 from core.lab.views.partition_view import PartitionView, ReplicaView
 from core.lab.views.service_view import RetryView, ServiceView
 from core.sim.units import SECOND
-from scenarios.language.conditions import Names
+from scenarios.conditions.conditions import Names
 from scenarios.readings.reading import STATISTICS
 
 ORDERS = TopicPartition("orders", 0)

@@ -8,7 +8,7 @@ import pytest
 from core.kafka.health import STALL_BOUND
 from core.kafka.transaction.transaction_state import TransactionState
 from core.sim.units import SECOND
-from scenarios.language.condition_parser import parse_condition
+from scenarios.conditions.condition_parser import parse_condition
 from scenarios.readings.all_readings import ALL_READINGS, READINGS
 from scenarios.readings.client_readings import TRANSACTION_STATES
 from tests.scenarios.readings.still import LONELY, NAMES, ORDERS, Still, partition, replica

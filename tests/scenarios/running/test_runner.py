@@ -21,8 +21,8 @@ from core.kafka.release import CURRENT, Release
 from core.lab.acts import Kill
 from core.sim.units import format_duration
 from scenarios import catalogue
+from scenarios.conditions.conditions import Condition
 from scenarios.errors import ScriptError
-from scenarios.language.conditions import Condition
 from scenarios.language.script import read_script, releases_of
 from scenarios.readings.reading import Moment
 from scenarios.running import results

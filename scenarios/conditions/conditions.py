@@ -23,8 +23,8 @@ import attrs
 from core.kafka.events import KINDS, column_types
 from core.kafka.ids import TopicPartition
 from core.sim.events import kind_of, seq_of, values_of
+from scenarios.conditions.tokens import ConditionError, Token
 from scenarios.errors import did_you_mean
-from scenarios.language.tokens import ConditionError, Token
 from scenarios.readings.all_readings import READINGS
 from scenarios.readings.reading import BOOL, DURATION, EPOCHS, IDS, ROW, Moment, Reading, show
 

@@ -8,8 +8,7 @@ from typing import Any, Final
 from core.kafka.events import KINDS, column_types
 from core.kafka.ids import NO_LEADER
 from core.sim.units import parse_duration
-from scenarios.errors import did_you_mean
-from scenarios.language.conditions import (
+from scenarios.conditions.conditions import (
     OPERATORS,
     Combined,
     Compare,
@@ -22,7 +21,8 @@ from scenarios.language.conditions import (
     Truth,
     reading_term,
 )
-from scenarios.language.tokens import ConditionError, Token, tokenize
+from scenarios.conditions.tokens import ConditionError, Token, tokenize
+from scenarios.errors import did_you_mean
 from scenarios.readings.all_readings import READINGS
 from scenarios.readings.reading import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, ROW, TEXT, WORD, Reading
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.language.condition_parser import parse_condition
-from scenarios.language.conditions import ages, kinds_of
-from scenarios.language.tokens import ConditionError
+from scenarios.conditions.condition_parser import parse_condition
+from scenarios.conditions.conditions import ages, kinds_of
+from scenarios.conditions.tokens import ConditionError
 from tests.scenarios.readings.still import NAMES, Still
 
 TRUE = [
