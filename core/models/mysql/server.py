@@ -313,8 +313,14 @@ class MySQLServer(Server):
             self.connect()
 
     def _disconnected(self, gone: Disconnected, sender: str) -> None:
-        self.dumps.pop(gone.node, None)
-        self.semi_sync.broken(gone.node)
+        """Connect again after the connection to the source ended. If the process at the other end ended, forget it as a replica, too.
+
+        A server can be the source and the replica of another server, over one connection each. The end of its connection to the source
+        does not end the connection on which the other server, perhaps after a restart, receives the binary log.
+        """
+        if not gone.only_opened:
+            self.dumps.pop(gone.node, None)
+            self.semi_sync.broken(gone.node)
         if gone.node == self.source and not self.error:
             self.timer(self.settings.connect_retry, "connect", self.source)
 
@@ -378,12 +384,15 @@ class MySQLServer(Server):
     # --- what operators do --------------------------------------------------------------------------------------------
 
     def promote(self, *, drain: bool) -> None:
-        """Stop replicating. Accept writes immediately or, if `drain` is set, after the relay log is applied."""
+        """Stop replicating. Accept writes immediately or, if `drain` is set, after the relay log is applied.
+
+        Replicas that are connected to this server stay connected, and their acknowledgments count (STOP REPLICA ends only the receiver and
+        the applier).
+        """
         self.emit(events.Promoted.kind, self.address, len(self.binlog) + len(self.relay_log) - self.applied, len(self.binlog))
         self.source = ""
         self.error = 0
         self.read_only = False
-        self.semi_sync = SemiSync(self.settings)
         self.writable_when_applied = drain
         self._apply_next()
 

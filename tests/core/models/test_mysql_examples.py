@@ -7,7 +7,7 @@ import pytest
 from core.models import acts
 from core.models.account import OK, UNKNOWN
 from core.models.mysql.settings import MySQLSettings
-from core.models.mysql.system import MySQL, Rebuild
+from core.models.mysql.system import Follow, MySQL, Rebuild
 from core.sim.units import SECOND
 from core.sim.units import US_PER_MS as MS
 
@@ -62,3 +62,48 @@ def test_a_rebuilt_source_forgets_the_commits_that_waited() -> None:
     assert len(system.server("n1").binlog) == 0
     report = system.settle()
     assert (outcome(system, "k")[0], report.unknown_absent, report.lost) == (UNKNOWN, 1, 0)
+
+
+@pytest.mark.parametrize("paused_for", [1, 100])
+@pytest.mark.parametrize("semi_sync", [False, True])
+def test_a_paused_replica_has_what_the_dead_source_had_sent(semi_sync: bool, paused_for: int) -> None:
+    """What reached the kernel of the replica's machine is read after the pause, also if the pause was longer than the replica's timeout."""
+    system = MySQL(MySQLSettings(replicas=2, semi_sync=semi_sync))
+    client = system.add_client("c", ("n1",))
+    at(system, 1_000)
+    system.do(acts.Pause("n2"))
+    for number in range(5):
+        client.write(f"k{number}")
+    at(system, 1_300)
+    system.do(acts.Kill("n1"))
+    at(system, 1_000 + paused_for * 1_000)
+    assert [system.server(name).received() for name in ("n1", "n2", "n3")] == [5, 0, 5]
+    system.do(acts.Resume("n2"))
+    at(system, 1_100 + paused_for * 1_000)
+    assert system.server("n2").received() == 5
+    system.do(acts.Promote("n2"))
+    assert system.settle().lost == 0
+
+
+def test_the_end_of_a_connection_to_a_source_does_not_end_the_connection_of_a_replica() -> None:
+    """Two servers replicate from each other. One loses power and comes back, and the other acknowledges what its former process had sent."""
+    system = MySQL(SEMI_SYNC)
+    client, other = system.add_client("c", ("n1",)), system.add_client("d", ("n2",))
+    system.do(Follow("n1", "n2"))
+    system.do(acts.SlowLink("n1", "n2", 100 * MS))
+    at(system, 1_000)
+    client.write("a")
+    at(system, 1_050)
+    system.do(acts.Pause("n2"))
+    at(system, 1_150)
+    system.do(acts.PowerLoss(("n1",)))
+    at(system, 2_000)
+    system.do(acts.Restart("n1"))
+    at(system, 3_000)
+    system.do(acts.Resume("n2"))
+    at(system, 3_500)
+    assert system.server("n2").received() == 1
+    system.do(acts.Promote("n2"))
+    other.write("b")
+    at(system, 4_000)
+    assert visible(system, "n1") == visible(system, "n2") == 2
