@@ -35,15 +35,9 @@ class AlterConfig(NamedTuple):
 
 
 class CreateTopic(NamedTuple):
-    """A request to create a topic (`CreateTopics`).
-
-    Attributes:
-        topic: the topic.
-        again: whether an earlier request to create the topic was refused. If so, another refusal emits no event.
-    """
+    """A request to create a topic (`CreateTopics`)."""
 
     topic: TopicSpec
-    again: bool = False
 
 
 class CreatePartitions(NamedTuple):

@@ -14,6 +14,7 @@ from core.kafka.errors import NONE
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import FetchedRange, FetchedRecords, Term, fetched_ranges
 from core.kafka.partition_registration import PartitionRegistration
+from core.kafka.topic_spec import TopicSpec
 from core.sim.journal import Column
 
 # --- replication ---------------------------------------------------------------------------------------------------
@@ -389,6 +390,19 @@ class MetadataFetchResponse(NamedTuple):
     """The response to a metadata fetch: the exclusive end of the committed metadata log."""
 
     end: int
+
+
+class CreateTopicsRequest(NamedTuple):
+    """A broker's request to create an internal topic (`CreateTopicsRequest`)."""
+
+    topic: TopicSpec
+
+
+class CreateTopicsResponse(NamedTuple):
+    """The response to a request to create a topic: the name of the topic, and an error code."""
+
+    topic: str
+    error: str
 
 
 class AllocateProducerIdsRequest(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from core.kafka.admin_requests import AdminRequest, CreateTopic
+from core.kafka.admin_requests import AdminRequest
 from core.kafka.applications.processes.process import Process
 from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.broker.broker import Broker
@@ -172,15 +172,6 @@ class ClusterNodes(Simulation):
             handle_admin_request(self.controller, request)
         else:
             active.append(request)
-
-    def create_internal_topic(self, name: str) -> None:
-        """Try again to create an internal topic if its creation was refused (`AutoTopicCreationManager#createTopics`).
-
-        A broker calls this function when a client looks for a coordinator and the internal topic does not exist.
-        """
-        refused = self.controller.replication.refused_internal_topics
-        if name in refused and (self.quorum is None or self.quorum.active() is not None):
-            self.submit_admin_request(CreateTopic(refused.pop(name), again=True))
 
     def add_client(self, client: Client) -> None:
         """Add a client to the network."""

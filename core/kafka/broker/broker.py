@@ -15,6 +15,7 @@ from core.kafka.broker.broker_setup import BrokerSetup
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.controller_requests.alter_partition_manager import AlterPartitionManager
+from core.kafka.broker.controller_requests.auto_topic_creation_manager import AutoTopicCreationManager, TopicCreation
 from core.kafka.broker.controller_requests.broker_registration import BrokerRegistration
 from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
 from core.kafka.broker.controller_requests.producer_id_manager import ProducerIdManager
@@ -62,14 +63,13 @@ class Broker(BrokerContext):
         voter: the controller in the same process (`process.roles=broker,controller`); None if the process is only a broker.
         channel: the connection to the active controller.
         shutdown_by: the event because of which the broker shuts down.
-        create_internal_topic: the function that retries the creation of an internal topic after a refusal.
+        topic_creation: creates internal topics when a client first needs them.
     """
 
     __slots__ = (
         "_shutdown_heard",
         "alter_partition",
         "channel",
-        "create_internal_topic",
         "fetch_manager",
         "fetcher_manager",
         "groups",
@@ -80,12 +80,12 @@ class Broker(BrokerContext):
         "registration",
         "replicas",
         "shutdown_by",
+        "topic_creation",
         "transactions",
         "voter",
     )  # fmt: skip
 
     channel: Final[ControllerChannel]
-    create_internal_topic: Final[Callable[[str], None]]
     producer_id_manager: Final[ProducerIdManager]
     registration: Final[BrokerRegistration]
     log_directories: Final[LogDirectories]
@@ -103,7 +103,7 @@ class Broker(BrokerContext):
         self.shutdown_by = 0
         self.voter: KafkaRaftClient | None = None
         self.channel = ControllerChannel(self, setup.controllers)
-        self.create_internal_topic = setup.create_internal_topic
+        self.topic_creation: TopicCreation = AutoTopicCreationManager(self, self.channel)
         self.producer_id_manager = ProducerIdManager(self)
         self.log_directories = LogDirectories(self, self.channel)
         self.registration = BrokerRegistration(self, self.channel, self.log_directories.online_ids)
@@ -250,6 +250,7 @@ class Broker(BrokerContext):
         self.log_directories.reset()
         self.log_manager.reset()
         self.alter_partition.reset()
+        self.topic_creation.reset()
         self.channel.reset()
         if self.voter is not None:
             self.voter.process_ended()
@@ -371,6 +372,7 @@ class Broker(BrokerContext):
     def ask_controller_again(self) -> None:
         """Send all pending requests again, because the controller or the connection to it has changed."""
         self.alter_partition.disconnected()
+        self.topic_creation.reset()
         if self.broker_epoch_is_current():
             self._fetch_metadata()
         elif self.state is BrokerState.STARTING:
@@ -391,7 +393,7 @@ class Broker(BrokerContext):
         topic = GROUP_METADATA_TOPIC if request.group else TRANSACTION_STATE_TOPIC
         leaders = self.metadata_cache.topic_leaders(topic)
         if not leaders:
-            self.create_internal_topic(topic)
+            self.topic_creation.create_topic(topic)
         leader = leaders[partition_for(request.key, len(leaders))][0] if leaders else NO_LEADER
         available = leader != NO_LEADER and self.metadata_cache.has_alive_broker(leader)
         error = errors.NONE if available else errors.COORDINATOR_NOT_AVAILABLE
@@ -485,6 +487,7 @@ class Broker(BrokerContext):
     def _disconnected(self, message: Disconnected, _: str) -> None:
         if message.node == self.channel.controller:
             self.alter_partition.disconnected()
+            self.topic_creation.reset()
             self.channel.disconnected()
         if self.voter is not None:
             self.voter.disconnected(message.node, only_opened=message.only_opened)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from core.kafka.durability_observer import DurabilityObserver
@@ -10,10 +9,6 @@ from core.kafka.metadata_cache import MetadataCache
 from core.kafka.settings.settings import Settings
 from core.sim.journal import Journal
 from core.sim.network import Network
-
-
-def create_nothing(_: str) -> None:
-    """Do nothing. This function is the default of `create_internal_topic`."""
 
 
 class BrokerSetup(NamedTuple):
@@ -30,8 +25,7 @@ class BrokerSetup(NamedTuple):
         account: the durability account, to which the broker reports what happens to records.
         by_hand: whether fetchers, heartbeats, and checks run only on command.
         controllers: the names of the controllers; empty for a cluster with a single controller.
-        create_internal_topic: the function that takes the name of an internal topic whose creation was refused, and tries again to create
-            this topic.
+        seed: the seed of the broker's random streams.
     """
 
     broker_id: int
@@ -44,4 +38,4 @@ class BrokerSetup(NamedTuple):
     account: DurabilityObserver
     by_hand: bool
     controllers: tuple[str, ...] = ()
-    create_internal_topic: Callable[[str], None] = create_nothing
+    seed: int = 0

@@ -20,10 +20,10 @@ from core.kafka.admin_requests import (
 )
 from core.kafka.controller.configuration_control_manager import ConfiguredController, change_setting
 from core.kafka.controller.create_partitions import create_partitions
+from core.kafka.controller.create_topics import create_topic
 from core.kafka.controller.feature_control_manager import replay_feature_level
 from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.errors import KafkaError
-from core.kafka.transaction.transaction_log import INTERNAL_TOPICS
 
 
 def handle_admin_request(controller: ConfiguredController, request: AdminRequest) -> None:
@@ -36,16 +36,8 @@ def handle_admin_request(controller: ConfiguredController, request: AdminRequest
     match request:
         case AlterConfig(name, value, topic, broker):
             change_setting(controller, name, value, topic, broker)
-        case CreateTopic(spec, again):
-            try:
-                replication.create_topic(spec)
-            except KafkaError as refusal:
-                if not again:
-                    journal.emit(events.TopicRefused.kind, spec.name, refusal.code, refusal.message)
-                if spec.name in INTERNAL_TOPICS:
-                    replication.refused_internal_topics[spec.name] = spec
-            except ValueError as wrong:
-                journal.emit(events.TopicRefused.kind, spec.name, "INVALID_CONFIG", str(wrong))
+        case CreateTopic(spec):
+            create_topic(replication, spec)
         case CreatePartitions(name, count, assignment):
             try:
                 create_partitions(replication, name, count, assignment)

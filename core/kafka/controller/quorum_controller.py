@@ -22,6 +22,7 @@ from core.kafka.controller.broker_fencing import (
     remove_from_isrs,
 )
 from core.kafka.controller.broker_heartbeat_manager import BrokerControlState, BrokerHeartbeatManager
+from core.kafka.controller.create_topics import create_topic
 from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog
 from core.kafka.controller.replica_directories import assign_replicas_to_dirs, handle_directories_offline
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
@@ -37,6 +38,8 @@ from core.kafka.messages import (
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
     MetadataFetchRequest,
     MetadataFetchResponse,
 )
@@ -117,6 +120,7 @@ class QuorumController(Node):
                 AlterPartitionRequest: self._alter_partition,
                 MetadataFetchRequest: self._metadata_fetch,
                 AllocateProducerIdsRequest: self._allocate_producer_ids,
+                CreateTopicsRequest: self._create_topics,
                 AssignReplicasToDirsRequest: self._assign_replicas_to_dirs,
                 Disconnected: self._disconnected,
             }
@@ -349,6 +353,10 @@ class QuorumController(Node):
         """Assign the next block of producer IDs to a broker (`ProducerIdControlManager#generateNextProducerId`)."""
         start, self.next_producer_id = self.next_producer_id, self.next_producer_id + PRODUCER_ID_BLOCK_SIZE
         self.reply(sender, AllocateProducerIdsResponse(start, PRODUCER_ID_BLOCK_SIZE))
+
+    def _create_topics(self, request: CreateTopicsRequest, sender: str) -> None:
+        """Create an internal topic for a broker, unless it exists (`ControllerApis#handleCreateTopics`)."""
+        self.reply(sender, CreateTopicsResponse(request.topic.name, create_topic(self.replication, request.topic, automatic=True)))
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         for broker in list(self._waiting_fetches):

@@ -63,14 +63,14 @@ class TopicRegistry:
         replica_counts: the number of replicas that each broker has.
         directories: the directory of each replica on brokers that have several log directories.
         leaderless: the partitions that have no leader (ordered set).
-        refused_internal_topics: the internal topics whose creation was refused, by name.
+        refused_topics: for each internal topic whose creation a broker requested in vain, the error code of the last refusal.
         unbalanced: the partitions whose leader is not the preferred leader (ordered set).
         controller_node: the broker whose process runs the active controller; None if the controller has its own process.
     """
 
     __slots__ = (
         "_ids", "_placer", "account", "brokers", "brokers_to_isrs", "controller_node", "directories", "journal", "leader_counts",
-        "leaderless", "metadata", "partitions", "racks", "refused_internal_topics", "release", "replica_counts", "settings", "topics", "unbalanced",
+        "leaderless", "metadata", "partitions", "racks", "refused_topics", "release", "replica_counts", "settings", "topics", "unbalanced",
     )  # fmt: skip
 
     settings: Final[Settings]
@@ -88,7 +88,7 @@ class TopicRegistry:
     directories: Final[dict[int, dict[TopicPartition, str]]]
     leaderless: Final[dict[TopicPartition, None]]
     unbalanced: Final[dict[TopicPartition, None]]
-    refused_internal_topics: Final[dict[str, TopicSpec]]
+    refused_topics: Final[dict[str, str]]
     _placer: Final[StripedReplicaPlacer]
     _ids: Final[RandomStream]
 
@@ -117,7 +117,7 @@ class TopicRegistry:
         self.directories = {}
         self.leaderless = {}
         self.unbalanced = {}
-        self.refused_internal_topics = {}
+        self.refused_topics = {}
         self.controller_node: int | None = None
         self._placer = StripedReplicaPlacer(RandomStream(f"{seed}:placement"))
         self._ids = RandomStream(f"{seed}:topic-ids")
@@ -171,6 +171,10 @@ class TopicRegistry:
             if name in SETTINGS:
                 SETTINGS[name].parse(value)
         registrations = [self.manual_assignment(spec, number) for number in range(len(spec.assignment))] or self._place_replicas(spec)
+        self.register_topic(spec, registrations)
+
+    def register_topic(self, spec: TopicSpec, registrations: list[PartitionRegistration]) -> None:
+        """Add a new topic with its partitions and settings, and emit the events of its creation."""
         for name, value in spec.config:
             if name in SETTINGS:
                 self.settings.set(name, value, topic=spec.name)

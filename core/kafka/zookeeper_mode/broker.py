@@ -32,6 +32,7 @@ from core.kafka.zookeeper_mode.controller.requests import (
     UpdateMetadataRequest,
 )
 from core.kafka.zookeeper_mode.isr_manager import ZooKeeperIsrManager
+from core.kafka.zookeeper_mode.topic_creation import ZooKeeperTopicCreation
 from core.kafka.zookeeper_mode.zk_metadata_cache import ZkMetadataCache
 from core.kafka.zookeeper_server import paths
 from core.kafka.zookeeper_server.paths import ConfigChange, broker_path
@@ -82,6 +83,7 @@ class ZooKeeperBroker(Broker):
         self.isr_manager: ZooKeeperIsrManager | None = None
         if self.release.leader_writes_isr:
             self.isr_manager = self.alter_partition = ZooKeeperIsrManager(self, self.zk, self.channel, self.partitions)
+        self.topic_creation = ZooKeeperTopicCreation(self, self.zk, setup.seed)
         self._configs_read = 0
         self._shutdown_tries = 0
         self.unanswered: tuple[str, LeaderAndIsrResponse] | None = None
@@ -205,6 +207,7 @@ class ZooKeeperBroker(Broker):
         self.kafka_controller.resign("its ZooKeeper session has expired")
         if self.isr_manager is not None:
             self.isr_manager.session_expired()
+        self.topic_creation.reset()
         self.zk.connect()
 
     def watch_fired(self, path: str) -> None:

@@ -34,7 +34,14 @@ if TYPE_CHECKING:
 
 
 class ZooKeeperReplication(TopicRegistry):
-    """The partitions and topics in ZooKeeper, and the administrator's tools that request changes (Kafka: `TopicCommand` and others)."""
+    """The partitions and topics in ZooKeeper, and the administrator's tools that request changes (Kafka: `TopicCommand` and others).
+
+    Attributes:
+        zookeeper: the ZooKeeper node.
+        nodes: the broker processes by id.
+        booting: whether the cluster is being built.
+        topic_configs: the settings of topics that a broker is creating, by topic.
+    """
 
     zookeeper: ZooKeeper
     nodes: dict[int, ZooKeeperBroker]
@@ -45,6 +52,7 @@ class ZooKeeperReplication(TopicRegistry):
         self.zookeeper = zookeeper
         self.nodes = nodes
         self._placement = RandomStream(f"{seed}:placement")
+        self.topic_configs: dict[str, tuple[tuple[str, str], ...]] = {}
 
     def create_topic(self, spec: TopicSpec) -> None:
         """Write a new topic's assignment to ZooKeeper, so that the controller elects leaders for the topic's partitions.
@@ -152,7 +160,11 @@ class ZooKeeperReplication(TopicRegistry):
         return cause
 
     def assignment_written(self, topic: str, assignments: tuple[ReplicaAssignment, ...]) -> None:
-        """Record a write to a topic's znode, which might change the replicas of partitions."""
+        """Record a write to a topic's znode, which might create the topic or change the replicas of partitions."""
+        if topic not in self.topics:
+            spec = TopicSpec(topic, len(assignments), len(assignments[0].replicas), config=self.topic_configs.pop(topic, ()))
+            self.register_topic(spec, [self._build_partition_registration(each.replicas) for each in assignments])
+            return
         for number, (replicas, adding, removing) in enumerate(assignments):
             tp = TopicPartition(topic, number)
             old = self.partitions.get(tp)
@@ -306,7 +318,9 @@ class ZooKeeperControlPlane:
             return self.replication.state_written(tp, data, version) if isinstance(data, PartitionState) else 0
         if version < 0 and path.startswith(f"{paths.TOPICS}/"):
             return self.replication.topic_removed(path.rpartition("/")[2])
-        if path.startswith(paths.TOPICS) and isinstance(data, tuple):
+        if path.startswith(f"{paths.TOPIC_CONFIGS}/") and isinstance(data, tuple):
+            self.replication.topic_configs[path.rpartition("/")[2]] = data
+        if path.startswith(f"{paths.TOPICS}/") and isinstance(data, tuple):
             self.replication.assignment_written(path.rpartition("/")[2], data)
         return 0
 

@@ -20,6 +20,9 @@ LOG_DIR_EVENTS: Final = "/log_dir_event_notification"
 """The path of the znode whose sequential children contain the brokers that have a failed log directory."""
 CONFIG_CHANGES: Final = "/config/changes"
 """The path of the znode whose sequential children contain changed settings."""
+TOPIC_CONFIGS: Final = "/config/topics"
+"""The path of the znode that has one child for each topic that a broker has created. The child contains the topic's settings, as (name,
+value) pairs."""
 PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
 """The path of the znode that contains the elections that an administrator has requested."""
 REASSIGNMENT: Final = "/admin/reassign_partitions"
@@ -77,6 +80,11 @@ def topic_path(topic: str) -> str:
     """Return the path of a topic's znode, for example `/brokers/topics/orders`. The znode's data is a tuple with one `ReplicaAssignment`
     per partition."""
     return f"{TOPICS}/{topic}"
+
+
+def topic_config_path(topic: str) -> str:
+    """Return the path of the znode that contains a topic's settings, for example `/config/topics/orders`."""
+    return f"{TOPIC_CONFIGS}/{topic}"
 
 
 def deletion_path(topic: str) -> str:

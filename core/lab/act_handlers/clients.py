@@ -6,7 +6,6 @@ from typing import Final
 
 import attrs
 
-from core.kafka.admin_requests import CreateTopic
 from core.kafka.applications.processes.consuming_process import ConsumingProcess
 from core.kafka.clients.client_config import ACKS_ALL, ACKS_CONFLICT, ClientConfig, Idempotence, client_config
 from core.kafka.clients.client_settings import CONSUMER, PRODUCER, client_setting_named
@@ -16,10 +15,9 @@ from core.kafka.clients.producer.producer import Producer
 from core.kafka.clients.producer.producer_transaction_state import SEND
 from core.kafka.clients.producer.transactional_load import TransactionalLoad
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
-from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find
-from core.lab.act_handlers.internal_topics import transaction_state_topic
+from core.lab.act_handlers.internal_topics import check_transaction_state_topic
 from core.lab.act_settings import Settings, settings_of
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
@@ -197,14 +195,12 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
     check_client(cluster, act.producer, act.topic, Producer, "producer")
     config = _producer_config(cluster, act, transactional=bool(act.transactional_id))
     known = cluster.producer(act.producer)
-    creation = _check_transactions(cluster, act, known)
+    _check_transactions(cluster, act, known)
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
         raise ActRefused("a load needs a rate, an interval, and a record size of at least 1")
     keyed = _keyed(act.keys)
     _check_compression(act, config)
     yield
-    if creation is not None:
-        cluster.submit_admin_request(CreateTopic(creation))
     producer = producer_named(
         cluster, act.producer, act.topic, config, compression_percent=act.compression, transactional_id=act.transactional_id
     )
@@ -218,7 +214,7 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
         producer.start_load(act.rate, act.every, act.bytes)
 
 
-def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer | None) -> TopicSpec | None:
+def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer | None) -> None:
     """Check the fields of a load that concern transactions. Return the topic `__transaction_state` if the load needs this topic and the
     topic does not exist.
 
@@ -233,14 +229,14 @@ def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer |
             )
         if act.commit_records or act.commit_every:
             raise ActRefused("'commit-records' and 'commit-every' need a load with transactions; add 'transactional-id'")
-        return None
+        return
     if not cluster.release.transactions:
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
     if known is not None and (known.transactions is None or known.transactions.transactional_id != act.transactional_id):
         raise ActRefused(
             f"producer {act.producer} already exists without transactional.id {act.transactional_id}; give the transactional producer another name"
         )
-    return transaction_state_topic(cluster)
+    check_transaction_state_topic(cluster)
 
 
 def existing_producer(cluster: ClusterNodes, name: str) -> Producer:

@@ -8,7 +8,6 @@ from typing import Final
 import attrs
 
 from core.kafka import events
-from core.kafka.admin_requests import CreateTopic
 from core.kafka.applications.processes.consuming_process import ConsumingProcess
 from core.kafka.clients.group_member.group_member import GroupMember
 from core.kafka.clients.group_member.member_config import CommitMode, MemberConfig, Reset, reset_duration
@@ -16,7 +15,7 @@ from core.kafka.clients.group_member.member_removal import MemberRemoval
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client
-from core.lab.act_handlers.internal_topics import offsets_topic
+from core.lab.act_handlers.internal_topics import check_offsets_topic
 from core.lab.act_handlers.memberships import check_membership, member_config
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.disturbances import SLOW, STALLED
@@ -89,10 +88,9 @@ def _join(cluster: ClusterNodes, act: acts.JoinGroup) -> find.CheckThenDo:
         check_client(cluster, act.consumer, act.topics[0], GroupMember, "consumer of a group")
     elif former.running:
         raise ActRefused(f"consumer {act.consumer} is already running; close or kill it first, or give the other consumer another name")
-    does, creation = _config(cluster, act), offsets_topic(cluster)
+    does = _config(cluster, act)
+    check_offsets_topic(cluster)
     yield
-    if creation is not None:
-        cluster.submit_admin_request(CreateTopic(creation))
     member = GroupMember(act.consumer, does, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
     member.poll_time, member.record_time = act.poll_time, act.record_time
     member.coordinator.assign_time = act.assign_time

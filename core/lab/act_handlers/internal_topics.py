@@ -1,62 +1,46 @@
-"""Internal topics that acts on transactions and groups create."""
+"""Checks of acts that start clients for which brokers create internal topics."""
 
 from __future__ import annotations
 
-from core.kafka.topic_spec import TopicSpec
+from core.kafka.broker.controller_requests.auto_topic_creation_manager import REPLICATION_FACTORS, creatable_topic
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
-from core.lab.act_handlers import find
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.spec import reject_too_many
 from core.sim.errors import ActRefused
 
 
-def transaction_state_topic(cluster: ClusterNodes) -> TopicSpec | None:
-    """Return the topic `__transaction_state` to create, or None if it exists (`TransactionStateManager#transactionTopicConfigs`).
+def check_transaction_state_topic(cluster: ClusterNodes) -> None:
+    """Check that `__transaction_state` exists or can be created.
 
     Raises:
         ActRefused: the cluster has too few brokers or too many partitions for the topic.
     """
-    config = (
-        ("unclean.leader.election.enable", "false"),
-        ("compression.type", "uncompressed"),
-        ("cleanup.policy", "compact"),
-        ("min.insync.replicas", str(cluster.settings.integer("transaction.state.log.min.isr"))),
-        ("segment.bytes", "104857600"),
-    )
-    return _internal_topic(cluster, TRANSACTION_STATE_TOPIC, "transaction.state.log", config)
+    _check_internal_topic(cluster, TRANSACTION_STATE_TOPIC)
 
 
-def offsets_topic(cluster: ClusterNodes) -> TopicSpec | None:
-    """Return the topic `__consumer_offsets` to create, or None if it exists (`GroupCoordinator#groupMetadataTopicConfigs`).
+def check_offsets_topic(cluster: ClusterNodes) -> None:
+    """Check that `__consumer_offsets` exists or can be created.
 
     Raises:
         ActRefused: the cluster has too few brokers or too many partitions for the topic.
     """
-    config = (("compression.type", "producer"), ("cleanup.policy", "compact"), ("segment.bytes", "104857600"))
-    return _internal_topic(cluster, GROUP_METADATA_TOPIC, "offsets.topic", config)
+    _check_internal_topic(cluster, GROUP_METADATA_TOPIC)
 
 
-def _internal_topic(cluster: ClusterNodes, name: str, prefix: str, config: tuple[tuple[str, str], ...]) -> TopicSpec | None:
-    """Return an internal topic to create, or None if it exists. The settings that determine the topic's size have names that begin with
-    `prefix`.
-    """
-    replication, settings = cluster.controller.replication, cluster.settings
+def _check_internal_topic(cluster: ClusterNodes, name: str) -> None:
+    replication, brokers = cluster.controller.replication, len(cluster.brokers)
     if name in replication.topics:
-        return None
-    factor, partitions = settings.integer(f"{prefix}.replication.factor"), settings.integer(f"{prefix}.num.partitions")
-    if cluster.release.shrinks_offsets_topic:
-        alive = sum(replication.is_active(broker) for broker in replication.brokers)
-        factor = min(factor, alive) or factor
-    if factor > len(cluster.brokers):
+        return
+    spec = creatable_topic(name, cluster.settings, None, brokers)
+    factor = spec.replication_factor
+    if factor > brokers:
         raise ActRefused(
-            f"{prefix}.replication.factor is {factor}, but the cluster has {len(cluster.brokers)} broker"
-            f"{'s' if len(cluster.brokers) != 1 else ''}; set it to at most {len(cluster.brokers)} in the cluster's settings"
+            f"{REPLICATION_FACTORS[name]} is {factor}, but the cluster has {brokers} broker"
+            f"{'s' if brokers != 1 else ''}; set it to at most {brokers} in the cluster's settings"
         )
-    find.require_controller(cluster)
     try:
         known = replication.partitions
         replicas = sum(len(partition.replicas) for partition in known.values())
-        reject_too_many(len(known) + partitions, replicas + partitions * factor)
+        reject_too_many(len(known) + spec.partitions, replicas + spec.partitions * factor)
     except ValueError as wrong:
         raise ActRefused(f"with {name}, there would be {wrong}") from None
-    return TopicSpec(name, partitions, factor, config=config)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.admin_requests import CreateTopic
 from core.kafka.applications.processes.process import Process, ProcessConfig
 from core.kafka.applications.processes.process_step import LOOP, START, Delivery, ProcessStep
 from core.kafka.clients.client_settings import PRODUCER
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client, config_of
-from core.lab.act_handlers.internal_topics import offsets_topic, transaction_state_topic
+from core.lab.act_handlers.internal_topics import check_offsets_topic, check_transaction_state_topic
 from core.lab.act_handlers.memberships import check_membership, check_no_membership, worker_membership
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
@@ -66,13 +65,10 @@ def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
         raise ActRefused(
             f"process {act.process} was started with other fields; restart it with the same fields, or give the new process another name"
         )
-    creations = [offsets_topic(cluster)]
+    check_offsets_topic(cluster)
     if does.transactional_id:
-        creations.append(transaction_state_topic(cluster))
+        check_transaction_state_topic(cluster)
     yield
-    for creation in creations:
-        if creation is not None:
-            cluster.submit_admin_request(CreateTopic(creation))
     instance = 1 if former is None else former.instance + 1
     process = Process(
         act.process, does, instance, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account

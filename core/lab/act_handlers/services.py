@@ -17,7 +17,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_acks, check_client, config_of
-from core.lab.act_handlers.internal_topics import offsets_topic, transaction_state_topic
+from core.lab.act_handlers.internal_topics import check_offsets_topic, check_transaction_state_topic
 from core.lab.act_handlers.memberships import check_membership, check_no_membership, worker_membership
 from core.lab.act_settings import settings_of
 from core.lab.acts.applications import StartService
@@ -175,13 +175,13 @@ def start_service(
     client = config_of(cluster, PRODUCER, settings_of(act), transactional=act.transactional, any_kind=act.instances > 1)
     _check_workers(cluster, service, [name for name, _ in configs])
     find.require_controller(cluster)
-    creations = [offsets_topic(cluster), *_missing_topics(cluster, topics, act.partitions)]
+    creations = _missing_topics(cluster, topics, act.partitions)
+    check_offsets_topic(cluster)
     if act.transactional:
-        creations.append(transaction_state_topic(cluster))
+        check_transaction_state_topic(cluster)
     yield
     for creation in creations:
-        if creation is not None:
-            cluster.submit_admin_request(CreateTopic(creation))
+        cluster.submit_admin_request(CreateTopic(creation))
     for name, does in _ended(cluster, configs):
         _start_worker(cluster, worker(name, does, _next_instance(cluster, name)), client, act)
 

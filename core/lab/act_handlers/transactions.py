@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.admin_requests import CreateTopic
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.clients.producer.producer import Producer
@@ -16,7 +15,7 @@ from core.kafka.transaction.transaction_messages import TxnMarkerEntry, WriteTxn
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client, config_of, existing_producer, producer_named
-from core.lab.act_handlers.internal_topics import transaction_state_topic
+from core.lab.act_handlers.internal_topics import check_transaction_state_topic
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
@@ -39,10 +38,8 @@ def _init_transactions(cluster: ClusterNodes, act: acts.InitTransactions) -> fin
             raise ActRefused(refusal)
         if act.config and config != known.config:
             raise ActRefused(f"producer {act.producer} already exists with other settings; give the new producer another name")
-    creation = transaction_state_topic(cluster)
+    check_transaction_state_topic(cluster)
     yield
-    if creation is not None:
-        cluster.submit_admin_request(CreateTopic(creation))
     if known is None:
         known = producer_named(cluster, act.producer, act.topic, config, transactional_id=act.transactional_id)
         known.refresh_metadata()

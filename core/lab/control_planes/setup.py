@@ -24,5 +24,5 @@ def broker_setup(
     """
     return BrokerSetup(
         broker.id, broker.rack, broker.log_dirs, cluster.initial_settings(), metadata_cache, cluster.network, cluster.journal, cluster.account,
-        by_hand=cluster.by_hand, controllers=controllers, create_internal_topic=cluster.create_internal_topic,
+        by_hand=cluster.by_hand, controllers=controllers, seed=cluster.seed,
     )  # fmt: skip

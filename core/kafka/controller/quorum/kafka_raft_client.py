@@ -32,6 +32,7 @@ from core.kafka.messages import (
     AssignReplicasToDirsRequest,
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
+    CreateTopicsRequest,
     MetadataFetchRequest,
     NotController,
 )
@@ -145,6 +146,7 @@ class KafkaRaftClient:
                 BrokerHeartbeatRequest: self._handle_controller_request,
                 AlterPartitionRequest: self._handle_controller_request,
                 AllocateProducerIdsRequest: self._handle_controller_request,
+                CreateTopicsRequest: self._handle_controller_request,
                 AssignReplicasToDirsRequest: self._handle_controller_request,
                 MetadataFetchRequest: self._handle_controller_request,
             }

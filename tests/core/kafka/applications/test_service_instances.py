@@ -52,6 +52,7 @@ def story() -> Run:
     """One instance is killed and starts again, is stopped and starts again; then the load ends."""
     run = Run()
     assert run.owned(1, 2) == [[0], [1]]
+    run.cluster.run_until(5_600 * US_PER_MS)  # between two commits
     run.cluster.do(acts.KillService("app", "app-orders-1"))
     run.cluster.run_until(16 * SECOND)
     assert run.owned(2) == [[0, 1]]
