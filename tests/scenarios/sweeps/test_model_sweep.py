@@ -18,6 +18,7 @@ from scenarios.sweeps.grid_file.model_sections import only_models
 from scenarios.sweeps.grid_file.read_grid import grid_named, read_grid
 from scenarios.sweeps.output import page as sweep_page
 from scenarios.sweeps.output.models.text_picture import text_picture
+from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.output.result_files import cells_csv, json_of, runs_csv
 from scenarios.sweeps.simulation.models.experiment import MODELS, ModelCell, RandomFaults, draw_steps
 from scenarios.sweeps.simulation.runs import Chunk, from_text, simulate_chunk, to_text
@@ -101,6 +102,8 @@ def test_what_is_shown(done: tuple[SweepResult[ModelCell], Path]) -> None:
     table = io.StringIO()
     sweep_table.render(result, table)
     text = table.getvalue()
+    shown = presentation_of(result.grid)
+    assert {len(shown.numbers(cell)) for cell in result.cells} == {len(shown.headings)}, "each number has a heading"
     assert all(cell.cell.name in text for cell in result.cells)
     picture = text_picture(result)
     assert all(len(line) <= 120 for line in picture)

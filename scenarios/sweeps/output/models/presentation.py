@@ -27,6 +27,7 @@ HEADINGS: Final = (
     "no reads",
     "p50",
     "p99",
+    "p99.9",
     "bytes/write",
 )
 """The headings of the columns that `_numbers_of` returns."""

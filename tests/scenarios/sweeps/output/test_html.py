@@ -11,6 +11,7 @@ import pytest
 
 from scenarios.io.escaping import escape_json
 from scenarios.sweeps.output.page import render
+from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.output.result_files import json_of
 from scenarios.sweeps.simulation.kafka.experiment import KafkaRun
 from scenarios.sweeps.statistics.cell_results import SweepResult, cell_result
@@ -52,6 +53,12 @@ def outcome() -> SweepResult:
         for cell in grid.cells
     }
     return SweepResult(grid, tuple(cell_result(grid, cell, rows[cell.number]) for cell in grid.cells))
+
+
+def test_each_number_has_a_heading() -> None:
+    made = outcome()
+    shown = presentation_of(made.grid)
+    assert {len(shown.numbers(cell)) for cell in made.cells} == {len(shown.headings)}
 
 
 def test_foreign_text_in_a_grid_stays_text_wherever_it_is_shown() -> None:
