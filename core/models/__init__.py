@@ -1,3 +1,1 @@
-"""Other replication models on the same kernel: MySQL, Elasticsearch, BookKeeper, and a majority log, with a common workload and common
-counts.
-"""
+"""Other replication models on the same kernel: MySQL, Elasticsearch, and a majority log, with a common workload and common counts."""

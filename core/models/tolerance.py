@@ -44,13 +44,6 @@ def in_sync_copies(copies: int) -> Tolerance:
     return Tolerance(copies - 1, 0)
 
 
-def bookkeeper(bookies: int, write_quorum: int, ack_quorum: int) -> Tolerance:
-    """Return the tolerance of BookKeeper: writes continue while a write quorum of bookies is left, and an acknowledged entry is on an ack
-    quorum of bookies.
-    """
-    return Tolerance(bookies - write_quorum, ack_quorum - 1)
-
-
 def asynchronous(copies: int) -> Tolerance:
     """Return the tolerance of a primary that acknowledges a write before another copy has it, as Kafka with acks=1 and asynchronous MySQL do."""
     return Tolerance(copies - 1, 0)
