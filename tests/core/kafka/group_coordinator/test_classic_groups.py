@@ -457,3 +457,23 @@ def test_off_03_a_commit_keeps_a_session() -> None:
     assert len(group.state.members) == 1
     group.cluster.run_until(began + 7_520_000)
     assert not group.state.members
+
+
+def test_a_member_that_waits_for_its_assignment_outlives_its_session() -> None:
+    """`ClassicGroupMember#hasSatisfiedHeartbeat`: it cannot send a heartbeat while the coordinator holds back its response."""
+    group = Group()
+    one, two = group.member("one"), group.member("two")
+    numbers = [member.join() for member in (one, two)]
+    group.cluster.run_until(group.cluster.now + 7 * SECOND)
+    for member, number in zip((one, two), numbers, strict=True):
+        member.joined(number)
+    leader, follower = (one, two) if one.member_id == group.state.leader else (two, one)
+    waiting = follower.sync()
+    for _ in range(4):
+        group.cluster.run_until(group.cluster.now + 2 * SECOND)
+        assert leader.heartbeat() == errors.NONE
+    assert sorted(group.state.members) == sorted([one.member_id, two.member_id])
+    assert follower.answer(waiting) is None
+    number = leader.sync(True)
+    group.cluster.run_until(group.cluster.now + SECOND)
+    assert [leader.answer(number).error, follower.answer(waiting).error] == [errors.NONE] * 2
