@@ -164,8 +164,8 @@ TOLD: Final[dict[str, Callable[[EventTuple], tuple[str, str, int]]]] = {
         events.UnflushedLost(event), f"b{events.UnflushedLost(event).broker} loses what it had not flushed of {{}}", 5
     ),
     events.LogDirFailed.kind: lambda event: ("log directories of {} fail", f"b{events.LogDirFailed(event).broker}", 5),
-    events.NoMajority.kind: lambda event: ("{} cannot reach a majority of the controllers", f"c{events.NoMajority(event).controller}", 6),
-    events.ControllerElected.kind: lambda event: ("{} becomes the controller", f"c{events.ControllerElected(event).controller}", 2),
+    events.NoMajority.kind: lambda event: ("{} cannot reach a majority of the controllers", events.NoMajority(event).controller, 6),
+    events.ControllerElected.kind: lambda event: ("{} becomes the controller", events.ControllerElected(event).controller, 2),
     events.GroupMemberRemoved.kind: lambda event: ("the coordinator removes a member from {}", f"group {events.GroupMemberRemoved(event).group}", 3),
     events.GroupRebalancing.kind: lambda event: ("{} rebalances", f"group {events.GroupRebalancing(event).group}", 1),
     events.TransactionTimedOut.kind: lambda event: (
@@ -306,7 +306,11 @@ class RunSummary:
     def lines(self, end: int) -> Iterator[str]:
         """Yield what happened. `end` is the virtual time at the end of the run, in µs."""
         yield from self._cluster_lines()
-        for label, text in self._client_lines(end):
+        yield from self.client_lines(end)
+
+    def client_lines(self, end: int) -> Iterator[str]:
+        """Yield what clients felt. `end` is the virtual time at the end of the run, in µs."""
+        for label, text in self._clients(end):
             yield _line(label, text)
 
     def _cluster_lines(self) -> Iterator[str]:
@@ -320,7 +324,7 @@ class RunSummary:
         if len(kept) < len(told):
             yield _line("", f"and {count_of(len(told) - len(kept), 'less important line')} (isrlab run --log FILE writes everything)")
 
-    def _client_lines(self, end: int) -> Iterator[tuple[str, str]]:
+    def _clients(self, end: int) -> Iterator[tuple[str, str]]:
         waits = dict(self._waits)
         for (_, tp, _, _), wait in self._unanswered.items():
             wait.waited = end - wait.begun

@@ -1,0 +1,192 @@
+"""The cluster that a question is about, copies of it that can be run, and the form of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import attrs
+
+from core.kafka.errors import KafkaError
+from core.lab.acts import Act, Load
+from core.lab.cluster import Cluster
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND, US_PER_MS, format_duration
+from scenarios.io.escaping import escape_line
+from scenarios.running.run_summary import RunSummary
+
+MOST_NAMED: Final = 6
+"""The number of partitions or topics that a line names; the others are counted."""
+
+MOST_LOADS: Final = 20
+"""The number of topics that get a load if the cluster has none."""
+
+RATE: Final = 10
+"""The rate of such a load, in records per second and partition."""
+
+BY_RULE: Final = "This follows from the state of the cluster by Kafka's rules; nothing was run."
+
+
+@attrs.frozen
+class Answer:
+    """An answer.
+
+    Attributes:
+        verdict: the answer in one line.
+        lines: the reasons and details.
+        how: how the answer was found.
+        command: the command that shows it; empty if none does.
+    """
+
+    verdict: str
+    lines: tuple[str, ...]
+    how: str
+    command: str = ""
+
+    def text(self) -> list[str]:
+        """Return the answer as lines of output."""
+        shown = [f"show it: {self.command}"] if self.command else []
+        lines = [self.verdict, *(f"  {line}" for line in self.lines), f"  {self.how}", *(f"  {line}" for line in shown)]
+        return [escape_line(line) for line in lines]
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the answer for JSON."""
+        return {"verdict": self.verdict, "details": list(self.lines), "how": self.how, "command": self.command}
+
+
+class AskedCluster:
+    """A cluster that a question is about.
+
+    Attributes:
+        cluster: the cluster. Questions do not change it.
+        target: its name, as the commands take it.
+        view: its state.
+    """
+
+    def __init__(self, cluster: Cluster, target: str) -> None:
+        self.cluster: Final = cluster
+        self.target: Final = target
+        self.view: Final[ClusterView] = cluster.view()
+
+    def brokers(self, words: Sequence[str]) -> tuple[int, ...]:
+        """Read brokers that a person named, as `2,5`, `2 5`, or `b2`.
+
+        Raises:
+            ValueError: a word is not a broker of this cluster. The message says which there are.
+        """
+        known = {broker.id for broker in self.view.brokers}
+        found = []
+        for word in " ".join(words).replace(",", " ").split():
+            number = word.removeprefix("b")
+            if not (number.isascii() and number.isdecimal() and int(number[:9]) in known):
+                raise ValueError(f"'{word[:40]}' is not a broker; the brokers are {listed(sorted(known))}")
+            found.append(int(number))
+        if not found:
+            raise ValueError(f"name the brokers, for example 2,3; the brokers are {listed(sorted(known))}")
+        return tuple(dict.fromkeys(found))
+
+    def up(self) -> frozenset[int]:
+        """Return the brokers whose processes run and that the controller considers alive."""
+        return frozenset(broker.id for broker in self.view.brokers if broker.up)
+
+    def branch(self) -> Branch:
+        """Return a copy of the cluster that can be run."""
+        return Branch(self.cluster)
+
+    def play(self) -> str:
+        """Return the command that opens the cluster."""
+        return f"isrlab play {self.target}"
+
+
+class Branch:
+    """A copy of a cluster, with a load if it has none, and what happens in it.
+
+    Attributes:
+        cluster: the copy.
+        summary: what happens from now on, with times that begin at 0.
+        load: what the load is, in words.
+    """
+
+    def __init__(self, original: Cluster) -> None:
+        self.summary: Final = RunSummary()
+        self.cluster: Final = Cluster.restore(original.snapshot())
+        self._before: Final = self.cluster.journal.seq
+        self.cluster.journal.sink = self._shifted
+        self.load: Final = self._add_load()
+
+    def _shifted(self, event: tuple[object, ...]) -> None:
+        """Pass an event to the summary as if the branch were a run of its own."""
+        seq, time, cause, *rest = event
+        assert isinstance(seq, int)
+        causes = cause if isinstance(cause, tuple) else (cause,)
+        shifted = tuple(one - self._before for one in causes if isinstance(one, int) and one > self._before)
+        self.summary((seq - self._before, time, shifted[0] if len(shifted) == 1 else shifted or 0, *rest))
+
+    def _add_load(self) -> str:
+        view = self.cluster.view()
+        loads = [producer for producer in view.producers if producer.rate]
+        if loads:
+            total = sum(producer.rate for producer in loads)
+            return f"the load of the cluster ({len(loads)} producer{'' if len(loads) == 1 else 's'}, {total:,} records/s)"
+        topics = [topic for topic in view.topics if not topic.name.startswith("__")]
+        for topic in topics[:MOST_LOADS]:
+            load = Load(topic=topic.name, rate=RATE * topic.partitions, acks="all", every=100 * US_PER_MS, producer=f"load-{topic.name}")
+            try:
+                self.cluster.do(load)
+            except (ActRefused, KafkaError, ValueError):
+                continue
+        if not topics:
+            return "no load, because the cluster has no topics"
+        about = f"{RATE} records/s per partition with acks=all"
+        return about if len(topics) <= MOST_LOADS else f"{about} on the first {MOST_LOADS} of {len(topics):,} topics"
+
+    def do(self, act: Act) -> str:
+        """Do an act. Return why it is refused; empty if it is not."""
+        try:
+            self.cluster.do(act)
+        except (ActRefused, KafkaError, ValueError) as refused:
+            return str(refused)
+        return ""
+
+    def run(self, time: int) -> None:
+        """Let the copy run for a time in µs."""
+        self.cluster.run_until(self.cluster.now + time)
+
+    def settled(self, within: int, step: int = SECOND // 4) -> int | None:
+        """Run until every partition is as replicated as it can be: all replicas on live brokers are in sync. Return how long that took in µs;
+        None if it took longer than `within`.
+        """
+        begun = self.cluster.now
+        while self.cluster.now - begun < within:
+            view = self.cluster.view()
+            up = {broker.id for broker in view.brokers if broker.up}
+            if all(set(p.isr) >= up.intersection(p.replicas) and not p.offline for p in view.partitions):
+                return self.cluster.now - begun
+            self.cluster.run_until(self.cluster.now + step)
+        return None
+
+    def told(self) -> list[str]:
+        """Return what happened since the copy was made."""
+        return [line.removeprefix("    ") for line in self.summary.lines(self.cluster.now)]
+
+    def how(self, what: str) -> str:
+        """Return how an answer was found by this copy."""
+        return f"This is what a copy of the cluster did: {what}, with {self.load}."
+
+
+def listed(names: Sequence[object]) -> str:
+    """Return names as a list; only the first few if there are many."""
+    shown = ", ".join(str(name) for name in names[:MOST_NAMED])
+    return shown if len(names) <= MOST_NAMED else f"{shown}, and {len(names) - MOST_NAMED:,} more"
+
+
+def partitions(found: Sequence[PartitionView]) -> str:
+    """Return the names of partitions with their number."""
+    return f"{len(found):,} partition{'' if len(found) == 1 else 's'}: {listed([one.tp for one in found])}"
+
+
+def seconds(time: int) -> str:
+    """Return a duration for people: with at most a tenth of a second."""
+    return format_duration(round(time, -5)) if time >= SECOND else format_duration(time)

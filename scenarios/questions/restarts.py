@@ -1,0 +1,229 @@
+"""Which brokers can be stopped, and in which order they can be restarted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations
+
+import attrs
+
+from core.kafka.broker.broker_state import BrokerState
+from core.kafka.ids import broker_address
+from core.lab.acts import Kill, Shutdown, Start
+from core.lab.views.partition_view import PartitionView
+from core.sim.units import SECOND
+from scenarios.questions.asked import BY_RULE, Answer, AskedCluster, Branch, listed, partitions, seconds
+
+PATIENCE = 600 * SECOND
+"""The longest time that a restarted broker gets to come back into all ISRs, in µs of virtual time."""
+
+
+@attrs.frozen
+class Without:
+    """What a cluster lacks while some brokers are down.
+
+    Attributes:
+        dark: the partitions that nobody can read or write: no member of the ISR or ELR is left.
+        refusing: the partitions whose leaders refuse writes with acks=all.
+        unclean: the partitions that a replica outside the ISR would lead, because unclean.leader.election.enable is on.
+        majority: whether the controllers still have a majority.
+    """
+
+    dark: tuple[PartitionView, ...]
+    refusing: tuple[PartitionView, ...]
+    unclean: tuple[PartitionView, ...]
+    majority: bool
+
+    @property
+    def harmless(self) -> bool:
+        """Whether clients notice nothing but changes of leaders."""
+        return self.majority and not self.dark and not self.refusing and not self.unclean
+
+
+def without(asked: AskedCluster, down: Collection[int]) -> Without:
+    """Return what the cluster lacks if some more brokers are stopped, once the controller has noticed.
+
+    A partition stays available if a live broker in its ISR remains, and accepts writes with acks=all if min.insync.replicas of them do.
+    """
+    up = asked.up().difference(down)
+    dark: list[PartitionView] = []
+    refusing: list[PartitionView] = []
+    unclean: list[PartitionView] = []
+    for one in asked.view.partitions:
+        left = up.intersection(one.isr)
+        if not left and not up.intersection(one.elr):
+            (unclean if up.intersection(one.replicas) and _allows_unclean(asked, one) else dark).append(one)
+        elif len(left) < one.min_isr:
+            refusing.append(one)
+    return Without(tuple(dark), tuple(refusing), tuple(unclean), _keeps_majority(asked, down))
+
+
+def _allows_unclean(asked: AskedCluster, one: PartitionView) -> bool:
+    cluster = asked.cluster
+    return cluster.release.applies_unclean_setting and cluster.settings.flag("unclean.leader.election.enable", topic=one.tp.topic)
+
+
+def _keeps_majority(asked: AskedCluster, down: Collection[int]) -> bool:
+    voters = asked.view.voters
+    stopped = {broker_address(broker) for broker in down}
+    alive = [voter for voter in voters if voter.role != "stopped" and voter.name not in stopped]
+    return not voters or len(alive) > len(voters) // 2
+
+
+def safe_sets(asked: AskedCluster, size: int) -> list[tuple[int, ...]]:
+    """Return the sets of so many live brokers that can be down at the same time without harm, in order."""
+    up = sorted(asked.up())
+    unsafe: set[tuple[int, ...]] = set()
+    alone = {broker for broker in up if not without(asked, (broker,)).harmless}
+    if size == 1:
+        return [(broker,) for broker in up if broker not in alone]
+    live = frozenset(up)
+    for one in asked.view.partitions:
+        members = sorted(live.intersection(one.isr))
+        if len(members) - size < max(one.min_isr, 1):
+            unsafe.update(combinations(members, size))
+    return [
+        chosen
+        for chosen in combinations([broker for broker in up if broker not in alone], size)
+        if chosen not in unsafe and _keeps_majority(asked, chosen)
+    ]
+
+
+def may_i_stop(asked: AskedCluster, words: Sequence[str]) -> Answer:
+    """Say whether brokers can be stopped together, what refuses or is dark if not, and what can be stopped instead."""
+    wanted = asked.brokers(words)
+    lacks, now = without(asked, wanted), without(asked, ())
+    names = listed([f"b{broker}" for broker in wanted])
+    lines = list(_lacking(lacks, now))
+    led = sum(one.leader in wanted for one in asked.view.partitions)
+    if lacks.harmless:
+        verdict = f"Yes: with {names} down, every partition keeps a leader and accepts writes with acks=all."
+        lines.append(f"{led:,} partition{'' if led == 1 else 's'} will get another leader; clients look for it, which takes a moment.")
+        spare = [one for one in asked.view.partitions if len(asked.up().difference(wanted).intersection(one.isr)) == one.min_isr]
+        if spare:
+            lines.append(f"No other broker may fail meanwhile: at min.insync.replicas then are {partitions(spare)}.")
+    else:
+        verdict = f"No: do not stop {names}{' together' if len(wanted) > 1 else ''}."
+        lines += _instead(asked, len(wanted))
+    if not asked.view.voters and not asked.cluster.zookeeper:
+        lines.append("The quorum of controllers is not part of this cluster; see that it keeps a majority.")
+    return Answer(verdict, tuple(lines), BY_RULE, f"{asked.play()}, then press k on {names}")
+
+
+def _lacking(lacks: Without, now: Without) -> Iterable[str]:
+    if not lacks.majority:
+        yield "The controllers would lose their majority: no election and no ISR change would be possible."
+    if lacks.dark:
+        yield f"Without a leader, so neither readable nor writable: {partitions(lacks.dark)}."
+    if lacks.refusing:
+        yield f"Writes with acks=all refused (NOT_ENOUGH_REPLICAS): {partitions(lacks.refusing)}."
+    if lacks.unclean:
+        yield f"Led by a replica that is not in sync, so acknowledged records are lost (unclean.leader.election.enable): {partitions(lacks.unclean)}."
+    already = len(now.dark) + len(now.refusing) + len(now.unclean)
+    if already and not lacks.harmless:
+        yield f"{already:,} of them {'is' if already == 1 else 'are'} in this state already."
+
+
+def _instead(asked: AskedCluster, size: int) -> Iterable[str]:
+    single = safe_sets(asked, 1)
+    if size > 1 and len(asked.up()) <= 200:
+        pairs = safe_sets(asked, 2)
+        shown = "; ".join(f"b{first} and b{second}" for first, second in pairs[:6])
+        more = "" if len(pairs) <= 6 else f"; and {len(pairs) - 6:,} more"
+        yield f"Safe pairs: {shown}{more}." if pairs else "No two brokers can be down at the same time."
+    yield f"Safe alone: {listed([f'b{broker}' for (broker,) in single])}." if single else "No broker can be stopped now."
+
+
+def restart_order(asked: AskedCluster) -> tuple[int, ...]:
+    """Return the live brokers in the order of a rolling restart: the active controller last, and before it the other controllers."""
+    voters = {voter.name for voter in asked.view.voters}
+    address = {broker: broker_address(broker) for broker in asked.up()}
+    return tuple(sorted(address, key=lambda broker: (address[broker] == asked.view.controller, address[broker] in voters, broker)))
+
+
+def rolling_restart(asked: AskedCluster, words: Sequence[str]) -> Answer:
+    """Restart all live brokers, or those that are named, one after another in a copy, and say how long each must be waited for."""
+    order = asked.brokers(words) if words else restart_order(asked)
+    branch = asked.branch()
+    branch.run(2 * SECOND)
+    lines, waits, failed = [], 0, ""
+    for broker in order:
+        begun = branch.cluster.now
+        refused = branch.do(Shutdown(broker)) or _wait_for_stop(branch, broker) or branch.do(Start(broker))
+        took = None if refused else branch.settled(PATIENCE)
+        if refused or took is None:
+            failed = f"b{broker}: {refused or f'not back in all ISRs after {seconds(PATIENCE)}'}"
+            lines.append(failed)
+            break
+        waits += branch.cluster.now - begun
+        lines.append(f"b{broker}: shut down and start, then wait {seconds(branch.cluster.now - begun)} until it is in sync again")
+    branch.run(2 * SECOND)
+    felt = [line.strip() for line in branch.summary.client_lines(branch.cluster.now)]
+    lines += [f"clients: {line}" for line in felt]
+    verdict = (
+        f"Not like this: {failed}."
+        if failed
+        else f"Restart in the order {listed([f'b{broker}' for broker in order])}; with an empty backlog, that takes {seconds(waits)}."
+    )
+    lines.append("On a real cluster, wait for UnderReplicatedPartitions 0 before the next broker, however long that takes.")
+    return Answer(verdict, tuple(lines), branch.how("each broker was restarted when the one before was in sync"), asked.play())
+
+
+def _wait_for_stop(branch: Branch, broker: int) -> str:
+    """Run until a broker's process has ended. Return why it did not; empty if it did."""
+    for _ in range(1_200):
+        if branch.cluster.brokers[broker].state is BrokerState.STOPPED:
+            return ""
+        branch.run(SECOND // 10)
+    return "its controlled shutdown does not end"
+
+
+def what_if_lose(asked: AskedCluster, words: Sequence[str]) -> Answer:
+    """Kill brokers in a copy, and say what happens within a minute."""
+    wanted = asked.brokers([word for word in words if word not in ("lose", "we", "i")])
+    lacks = without(asked, wanted)
+    names = listed([f"b{broker}" for broker in wanted])
+    branch = asked.branch()
+    branch.run(2 * SECOND)
+    for broker in wanted:
+        branch.do(Kill(broker))
+    branch.run(60 * SECOND)
+    if lacks.harmless:
+        verdict = f"Without {names}, every partition has a leader and accepts writes again, as soon as the controller has noticed."
+    else:
+        verdict = (
+            f"Without {names}, {len(lacks.dark):,} partitions have no leader, and {len(lacks.refusing):,} refuse writes with acks=all."
+        )
+    lines = [*_lacking(lacks, without(asked, ())), *(line.strip() for line in branch.told())]
+    return Answer(verdict, tuple(lines), branch.how(f"2 s of normal work, then kill -9 of {names}, then 60 s"), asked.play())
+
+
+def zones(asked: AskedCluster, words: Sequence[str]) -> Answer:
+    """Say for each rack what the cluster lacks without it."""
+    racks: dict[str, list[int]] = {}
+    for broker in asked.view.brokers:
+        racks.setdefault(broker.rack or "", []).append(broker.id)
+    if set(racks) == {""}:
+        return Answer(
+            "The brokers have no racks (broker.rack), so Kafka does not spread replicas over zones.",
+            ("Set broker.rack on each broker to its zone, and reassign the partitions; new topics are then spread.",),
+            BY_RULE,
+            "isrlab play a2-racks",
+        )
+    lines, bad = [], 0
+    for rack, members in sorted(racks.items()):
+        lacks = without(asked, members)
+        bad += not lacks.harmless
+        name = f"zone {rack} ({listed([f'b{broker}' for broker in members])})" if rack else f"no zone ({listed(members)})"
+        lines.append(
+            f"without {name}: {'all partitions keep a leader and accept writes' if lacks.harmless else ' '.join(_lacking(lacks, lacks))}"
+        )
+    crowded = [one for one in asked.view.partitions if len(one.replicas) > 1 and len({_rack_of(racks, r) for r in one.replicas}) == 1]
+    if crowded:
+        lines.append(f"All replicas in one zone: {partitions(crowded)}.")
+    verdict = "Any one zone can fail." if not bad else f"{bad} of {len(racks)} zones must not fail."
+    return Answer(verdict, tuple(lines), BY_RULE, asked.play())
+
+
+def _rack_of(racks: dict[str, list[int]], broker: int) -> str:
+    return next((rack for rack, members in racks.items() if broker in members), "")

@@ -1,0 +1,178 @@
+"""Answers to questions about a cluster: `isrlab ask`. Static answers are held against what a copy of the cluster does."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from core.kafka.release import RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab.acts import Cut, Kill, Load, Pause
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.units import SECOND
+from scenarios.questions.all_questions import QUESTIONS
+from scenarios.questions.asked import Answer, AskedCluster
+from scenarios.questions.restarts import safe_sets, without
+from tui.cli import main
+
+
+def asked(cluster: Cluster) -> AskedCluster:
+    return AskedCluster(cluster, "mine.yaml")
+
+
+def answer(cluster: Cluster, question: str, *words: str) -> Answer:
+    return QUESTIONS[question].answer(asked(cluster), words)
+
+
+def of(replicas: tuple[tuple[int, ...], ...], brokers: int = 3, release: str = "4.3", racks: str = "", **config: str) -> Cluster:
+    """Return a cluster with one topic, orders."""
+    topic = TopicSpec(
+        "orders",
+        assignment=tuple(PartitionSpec(each) for each in replicas),
+        config=tuple((name.replace("_", "."), value) for name, value in config.items()),
+    )
+    ids = range(1, brokers + 1)
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(id, rack=racks[id - 1] if racks else None) for id in ids), topics=(topic,))
+    return Cluster(spec, RELEASES[release])
+
+
+def test_may_i_stop() -> None:
+    cluster = of(((1, 2, 3), (2, 3, 4), (3, 4, 1)), 4, min_insync_replicas="2")
+    yes = answer(cluster, "may-i-stop", "1")
+    assert yes.verdict.startswith("Yes: with b1 down")
+    assert "No other broker may fail meanwhile: at min.insync.replicas then are 2 partitions: orders-0, orders-2." in yes.lines
+    no = answer(cluster, "may-i-stop", "1,2")
+    assert no.verdict == "No: do not stop b1, b2 together."
+    assert "Writes with acks=all refused (NOT_ENOUGH_REPLICAS): 1 partition: orders-0." in no.lines
+    assert "No two brokers can be down at the same time." in no.lines
+    assert "Safe alone: b1, b2, b3, b4." in no.lines
+
+
+def test_safe_pairs() -> None:
+    cluster = of(((1, 2), (3, 4)), 4, min_insync_replicas="1")
+    assert safe_sets(asked(cluster), 2) == [(1, 3), (1, 4), (2, 3), (2, 4)]
+    no = answer(cluster, "may-i-stop", "b1", "b2")
+    assert "Without a leader, so neither readable nor writable: 1 partition: orders-0." in no.lines
+    assert "Safe pairs: b1 and b3; b1 and b4; b2 and b3; b2 and b4." in no.lines
+
+
+def test_rolling_restart_ends_with_everything_in_sync() -> None:
+    found = answer(of(((1, 2, 3),) * 3, min_insync_replicas="2"), "rolling-restart")
+    assert found.verdict.startswith("Restart in the order b1, b2, b3; ")
+    assert [line.partition(":")[0] for line in found.lines[:3]] == ["b1", "b2", "b3"]
+    assert any(line.endswith("acknowledged, none lost") for line in found.lines)
+    assert "10 records/s per partition with acks=all" in found.how
+
+
+def test_what_if_lose_runs_a_copy_and_leaves_the_cluster_alone() -> None:
+    cluster = of(((1, 2, 3),) * 2, min_insync_replicas="2")
+    found = answer(cluster, "what-if", "lose", "1")
+    assert any("because of kill b1 (2s)" in line for line in found.lines)
+    assert (cluster.now, cluster.journal.seq) == (0, of(((1, 2, 3),) * 2, min_insync_replicas="2").journal.seq)
+    assert cluster.brokers[1].state == "running"
+
+
+def test_zones() -> None:
+    assert answer(of(((1, 2, 3),)), "zones").verdict.startswith("The brokers have no racks")
+    assert answer(of(((1, 2, 3),), racks="abc", min_insync_replicas="2"), "zones").verdict == "Any one zone can fail."
+    found = answer(of(((1, 2, 3),), racks="aab", min_insync_replicas="2"), "zones")
+    assert found.verdict == "1 of 2 zones must not fail."
+    assert any(line.startswith("without zone a (b1, b2): Writes with acks=all refused") for line in found.lines)
+
+
+def test_who_holds_the_high_watermark() -> None:
+    cluster = of(((1, 2, 3),))
+    assert answer(cluster, "who-holds", "hw", "orders-0").verdict.startswith("Nobody: everything in orders-0 is committed")
+    cluster.do(Load("orders", 100))
+    cluster.run_until(2 * SECOND)
+    cluster.do(Pause(3))
+    cluster.run_until(4 * SECOND)
+    found = answer(cluster, "who-holds", "hw", "orders-0")
+    assert found.verdict.startswith("b3: the high watermark of orders-0 is ")
+    assert found.lines[0].endswith("its process is paused")
+
+
+def test_why_under_replicated_names_what_keeps_replicas_out() -> None:
+    cluster = of(((1, 2, 3),) * 2)
+    assert answer(cluster, "why-under-replicated").verdict.startswith("Nothing is under-replicated")
+    cluster.do(Load("orders", 100))
+    cluster.do(Kill(2))
+    cluster.do(Cut(("b1", "b3")))
+    cluster.run_until(60 * SECOND)
+    found = answer(cluster, "why-under-replicated")
+    assert found.verdict == "2 partitions are under-replicated."
+    assert "b2: its process is not running; 2 partitions: orders-0, orders-1" in found.lines
+    assert any(line.startswith("b3: its link to the leader b1 is cut") for line in found.lines)
+
+
+@pytest.mark.parametrize(
+    ("release", "config", "safe"),
+    [
+        ("4.3", {"min_insync_replicas": "2"}, True),
+        ("4.3", {"min_insync_replicas": "1"}, False),
+        ("4.3", {"min_insync_replicas": "2", "unclean_leader_election_enable": "true"}, False),
+        ("3.6", {"min_insync_replicas": "2", "unclean_leader_election_enable": "true"}, True),
+        ("0.10.2", {"min_insync_replicas": "2", "unclean_leader_election_enable": "false"}, False),
+    ],
+)
+def test_is_acks_all_safe(release: str, config: dict[str, str], safe: bool) -> None:
+    """Before 3.9, KRaft controllers ignore unclean.leader.election.enable (KAFKA-12670); before 0.11, followers truncate to their HW."""
+    found = answer(of(((1, 2, 3),), release=release, **config), "is-acks-all-safe", "orders")
+    assert found.verdict.startswith("Yes" if safe else "Not in every topic")
+
+
+def test_which_setting_stalls_and_before_upgrade() -> None:
+    cluster = of(((1, 2, 3), (1, 2, 3)), min_insync_replicas="3")
+    assert any("min.insync.replicas equals the replication factor" in line for line in answer(cluster, "which-setting-stalls").lines)
+    assert answer(cluster, "before-upgrade").verdict == "Not yet: 1 thing to mend first."
+    fine = of(((1, 2, 3),), min_insync_replicas="2")
+    assert answer(fine, "before-upgrade").verdict == "Yes, a rolling upgrade can begin."
+    fine.do(Kill(3))
+    fine.run_until(20 * SECOND)
+    assert answer(fine, "before-upgrade").verdict.startswith("Not yet")
+    assert any("min.insync.replicas" in line for line in answer(fine, "which-setting-stalls").lines) is False
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_what_is_said_of_stopped_brokers_is_what_happens(seed: int) -> None:
+    """Without some brokers of a cluster that is in sync, partitions are dark, refuse, or serve as the static answer says."""
+    draw = random.Random(seed)
+    brokers = draw.randint(3, 5)
+    factor = draw.randint(1, 3)
+    replicas = tuple(tuple(draw.sample(range(1, brokers + 1), factor)) for _ in range(draw.randint(1, 5)))
+    config = {"min_insync_replicas": str(draw.randint(1, factor)), "unclean_leader_election_enable": draw.choice(("true", "false"))}
+    cluster = of(replicas, brokers, draw.choice(("2.4", "3.6", "4.3")), **config)
+    down = draw.sample(range(1, brokers + 1), draw.randint(1, 2))
+    lacks = without(asked(cluster), down)
+    for broker in down:
+        cluster.do(Kill(broker))
+    cluster.run_until(400 * SECOND)
+    view = cluster.view()
+    assert {one.tp for one in view.partitions if one.offline} == {one.tp for one in lacks.dark}
+    refusing = {one.tp for one in view.partitions if not one.offline and len(one.isr) < one.min_isr}
+    assert refusing - {one.tp for one in lacks.unclean} == {one.tp for one in lacks.refusing}
+
+
+def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        (["may-i-stop", "9"], "may-i-stop: '9' is not a broker; the brokers are 0, 1, 2"),
+        (["may-i-stop"], "may-i-stop: name the brokers, for example 2,3; the brokers are 0, 1, 2"),
+        (["who-holds", "hw"], "who-holds: name one partition, for example orders-0"),
+        (["why-lag", "x"], "why-lag: name one group; there are none"),
+        (["zones", "a"], "zones: takes nothing after it, not 'a'"),
+        (["may-stop"], "may-stop: unknown question; did you mean 'may-i-stop'?"),
+    ):
+        assert main(["ask", "b2-high-watermark", *words]) == 2
+        assert capsys.readouterr().err == f"isrlab: {said}\n"
+
+
+def test_the_command_lists_the_questions_and_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "b2-high-watermark"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(QUESTIONS)
+    assert main(["ask", "f2-min-isr-2-two-down", "why-under-replicated", "--at", "16s", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "1 partitions are under-replicated."

@@ -1,0 +1,78 @@
+"""The command `isrlab ask`, which answers questions about a cluster."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from scenarios.io.standard_streams import print_json, print_lines, print_messages
+from tui.commands.options import add_groups_option, release_of, time_of
+from tui.commands.sources import describe_text, import_texts, looks_like_log
+from tui.exit_codes import HELD
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command `ask`."""
+    ask = commands.add_parser("ask", help="answer a question about a cluster, such as: isrlab ask mine.txt may-i-stop 2,5")
+    ask.add_argument(
+        "target",
+        metavar="SCENARIO|LOG|DESCRIBE.txt",
+        help="the cluster: the output of kafka-topics --describe, an event log, a scenario of the library, or a script",
+    )
+    ask.add_argument("question", nargs="?", metavar="QUESTION", help="the question; without one, all questions are listed")
+    ask.add_argument("words", nargs="*", metavar="WORD", help="what the question is about, for example brokers or a partition")
+    ask.add_argument("--at", metavar="TIME", help="the virtual time of a log or a scenario at which to ask; by default, its end")
+    ask.add_argument("--release", metavar="R", help="the Kafka release of the cluster; by default, the newest that the target names")
+    add_groups_option(ask)
+    ask.add_argument("--json", action="store_true", help="print the answer as JSON")
+    ask.set_defaults(command=_ask)
+
+
+def _ask(arguments: argparse.Namespace) -> int:
+    from scenarios.errors import InputError, did_you_mean
+    from scenarios.questions.all_questions import QUESTIONS
+    from scenarios.questions.asked import AskedCluster
+
+    if arguments.question is None:
+        width = max(len(f"{one.name} {one.takes}") for one in QUESTIONS.values())
+        print_lines(f"{f'{one.name} {one.takes}':<{width}}  {one.title}" for one in QUESTIONS.values())
+        return HELD
+    question = QUESTIONS.get(arguments.question)
+    if question is None:
+        raise InputError(f"{arguments.question[:60]}: unknown question; {did_you_mean(arguments.question, list(QUESTIONS))}")
+    if arguments.words and not question.takes:
+        raise InputError(f"{question.name}: takes nothing after it, not '{' '.join(arguments.words)[:60]}'")
+    asked = AskedCluster(_cluster(arguments), arguments.target)
+    try:
+        answer = question.answer(asked, arguments.words)
+    except ValueError as wrong:
+        raise InputError(f"{question.name}: {wrong}") from None
+    if arguments.json:
+        import json
+
+        print_json(json.dumps({"question": question.name, "about": arguments.words, **answer.as_data()}, indent=2) + "\n")
+    else:
+        print_lines(answer.text())
+    return HELD
+
+
+def _cluster(arguments: argparse.Namespace) -> Any:
+    """Return the cluster that the arguments name, at the moment that they name."""
+    from scenarios.errors import InputError
+    from scenarios.exports.cluster_at import cluster_at
+
+    release, at = release_of(arguments.release), time_of(arguments.at)
+    log = looks_like_log(arguments.target)
+    text = None if log else describe_text(arguments.target)
+    if arguments.groups and text is None:
+        raise InputError("--groups: needs the output of kafka-topics --describe; name its file")
+    if text is None:
+        if log and release is not None:
+            raise InputError("--release: a log has its own release; omit this option")
+        return cluster_at(arguments.target, at, log=log, release=release)
+    from core.kafka.release import CURRENT
+    from scenarios.running.imported_cluster import settled_cluster
+
+    imported = import_texts(text, arguments.target, arguments.groups, release)
+    print_messages(*imported.notes)
+    return settled_cluster(imported, release or CURRENT, 0, 0 if at is None and not arguments.groups else at)
