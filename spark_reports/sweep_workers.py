@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.grid.grid import Grid
-from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, from_text, simulate_chunk, to_text
+from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, from_text, simulate_chunk, to_text
 from spark_reports.thread_pool import pool_of
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class SparkWorkers:
                         yield from future.result()
             except PySparkException as failure:
                 if match := _FAILED.search(str(failure)):
-                    raise SweepError(f"the sweep stopped: {match[1]}") from failure
+                    raise RunFailed(match[1]) from failure
                 raise
 
     def _job(self, grid: Grid[Any], batch: Sequence[Chunk]) -> list[FinishedChunk]:

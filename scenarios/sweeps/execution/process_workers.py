@@ -19,7 +19,7 @@ from typing import Final
 
 from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.grid.grid import Grid
-from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, simulate_chunk
+from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, simulate_chunk
 
 ATTEMPTS: Final = 4
 """The number of consecutive process pools that must break before the sweep fails."""
@@ -81,8 +81,6 @@ class ProcessWorkers:
                 return
             except BrokenProcessPool:
                 continue
-            except RunFailed as failure:
-                raise SweepError(f"the sweep stopped: {failure}") from failure
         raise SweepError(f"worker processes died {ATTEMPTS} times in a row; if memory is short, give a smaller number with --processes")
 
     def _run(self, grid: Grid, chunks: Iterator[Chunk], undone: list[Chunk]) -> Iterator[FinishedChunk]:

@@ -12,10 +12,11 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.execution.checkpoint import Checkpoint
 from scenarios.sweeps.execution.workers import Workers
 from scenarios.sweeps.grid.grid import C, Grid, Run
-from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk
+from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed
 from scenarios.sweeps.statistics.cell_results import CellResult, SweepResult, cell_result
 from scenarios.sweeps.statistics.estimates import wilson
 
@@ -59,6 +60,9 @@ def sweep_runs(
         runs: the number of runs for each cell; the runs use the seeds 1 to `runs`.
         checkpoint: the store of finished chunks; None to store no chunks.
         width: the target width; if the confidence interval of a cell's loss probability is at most this wide, the cell gets no more runs.
+
+    Raises:
+        SweepError: a run failed, or the workers or the store failed.
     """
     known = {} if checkpoint is None else {(run.cell, run.seed): run for run in checkpoint.kept()}
     settled: dict[int, int] = {}
@@ -73,14 +77,17 @@ def sweep_runs(
             progress(expected - left, expected, sum(run.lost_acknowledged > 0 for run in known.values()))
 
         report_progress(left)
-        for finished in workers.run(grid, sizes.chunks(missing)) if left else ():
-            if checkpoint is not None:
-                checkpoint.add(finished)
-            for run in finished.runs:
-                known[run.cell, run.seed] = run
-            sizes.learn(finished)
-            left -= len(finished.runs)
-            report_progress(left)
+        try:
+            for finished in workers.run(grid, sizes.chunks(missing)) if left else ():
+                if checkpoint is not None:
+                    checkpoint.add(finished)
+                for run in finished.runs:
+                    known[run.cell, run.seed] = run
+                sizes.learn(finished)
+                left -= len(finished.runs)
+                report_progress(left)
+        except RunFailed as failure:
+            raise SweepError(f"the sweep stopped: {failure}") from failure
         for number in open_cells:
             losing = sum(known[number, seed].lost_acknowledged > 0 for seed in range(1, upto + 1))
             if upto == runs or (width is not None and wilson(losing, upto).width <= width):

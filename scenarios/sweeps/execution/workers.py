@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.grid.grid import Grid
-from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, simulate_chunk
+from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, simulate_chunk
 
 
 class Workers(Protocol):
@@ -21,7 +20,8 @@ class Workers(Protocol):
         """Yield the result of each chunk when it finishes. A chunk is requested only when a worker is free.
 
         Raises:
-            SweepError: a run failed, or there are no workers left.
+            RunFailed: a run failed.
+            SweepError: there are no workers left.
         """
 
 
@@ -33,7 +33,4 @@ class ThisProcess:
     def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
         """Execute chunks (see `Workers.run`)."""
         for chunk in chunks:
-            try:
-                yield simulate_chunk(grid, chunk)
-            except RunFailed as failure:
-                raise SweepError(f"the sweep stopped: {failure}") from failure
+            yield simulate_chunk(grid, chunk)

@@ -12,7 +12,7 @@ import pytest
 from core.sim.units import SECOND, format_duration
 from scenarios.sweeps.output import page as sweep_page
 from spark_reports.output import html
-from tests.scenarios.sweeps.output.test_html import outcome
+from tests.scenarios.sweeps.output.test_page import outcome
 from tests.spark_reports.conftest import Reported
 from tests.spark_reports.output import pages
 from tests.spark_reports.output.browser import browser, pixels
