@@ -78,6 +78,7 @@ class Event(EventTuple):
         source: the class, method, or document that describes the event in the real system.
         level: the level of importance of the event.
         words: the allowed values of each column that has a fixed set of values.
+        changes: what an event of the kind changes, in terms of the system that it belongs to.
         defaults: the trailing columns that logs of earlier isrlab versions lack, each with its default value.
         columns: the column names in order, each with its type: `int`, `str`, `bool`, or `tuple[int, ...]`.
         template: the sentence, with columns and properties of the event in braces: `{broker}`. After a colon, it can name one of the
@@ -90,6 +91,7 @@ class Event(EventTuple):
     source: ClassVar[str]
     level: ClassVar[int]
     words: ClassVar[Mapping[str, tuple[str, ...]]]
+    changes: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, int]]
     columns: ClassVar[dict[str, str]] = {}
     template: ClassVar[str] = ""
@@ -103,8 +105,10 @@ class Event(EventTuple):
         level: int = NORMAL,
         words: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
         defaults: Mapping[str, int] = MappingProxyType({}),
+        changes: str = "",
     ) -> None:
         cls.kind, cls.source, cls.level, cls.words, cls.defaults = kind, source, level, words, defaults
+        cls.changes = changes or cls.changes
         inherited = cls.columns
         cls.columns = {**inherited, **cls.__annotations__}
         for position, name in enumerate(cls.__annotations__, 4 + len(inherited)):

@@ -13,7 +13,21 @@ from collections.abc import Callable
 from typing import Final
 
 from core.kafka.events.administration import Acted, ClockSet, FeatureLevelChanged, SettingChanged
-from core.kafka.events.base import DETAIL, NORMAL, NOTABLE, Event, EventTuple
+from core.kafka.events.base import (
+    BROKER,
+    DETAIL,
+    EVERYTHING,
+    LINK,
+    NORMAL,
+    NOTABLE,
+    NOTHING,
+    OFFSETS,
+    PARTITION,
+    TOPICS,
+    TRANSACTIONS,
+    Event,
+    EventTuple,
+)
 from core.kafka.events.brokers import (
     BrokerFenced,
     BrokerPaused,

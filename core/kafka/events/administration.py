@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event
+from core.kafka.events.base import EVERYTHING, NOTABLE, Event
 from core.sim.units import format_duration
 
 
-class Acted(Event, kind="act", level=NOTABLE):
+class Acted(Event, kind="act", level=NOTABLE, changes=EVERYTHING):
     """A person or a script applied an act to the cluster. `args` are the fields of the act as JSON."""
 
     act: str
@@ -16,7 +16,7 @@ class Acted(Event, kind="act", level=NOTABLE):
         return f"You: {self.act} {self.args}" if self.args != "{}" else f"You: {self.act}"
 
 
-class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig, KIP-226", level=NOTABLE):
+class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig, KIP-226", level=NOTABLE, changes=EVERYTHING):
     """A new value of a setting took effect. `subject` is the broker or topic, or empty if the setting applies to the whole cluster."""
 
     name: str
@@ -31,7 +31,7 @@ class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig,
         )
 
 
-class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureControlManager, KIP-584", level=NOTABLE):
+class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureControlManager, KIP-584", level=NOTABLE, changes=EVERYTHING):
     """An administrator changed the finalized level of a feature. Clients learn about the new feature level when they next connect to a
     broker."""
 
@@ -45,7 +45,7 @@ class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureCo
         return f"the level of {self.feature} is now {self.new_level} (it was {self.old_level}); clients learn about the new level when they next connect to a broker"
 
 
-class ClockSet(Event, kind="clock-set", source="Time#milliseconds", level=NOTABLE):
+class ClockSet(Event, kind="clock-set", source="Time#milliseconds", level=NOTABLE, changes=EVERYTHING):
     """The clock of a node became wrong or was corrected."""
 
     node: str

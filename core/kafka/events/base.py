@@ -11,8 +11,34 @@ from core.sim import events
 from core.sim.events import DETAIL, NORMAL, NOTABLE, EventTuple
 
 __all__ = [
-    "DETAIL", "INSTANCE_ENDINGS", "NORMAL", "NOTABLE", "Event", "EventTuple", "brokers", "count_of", "ids", "leader_name", "listed", "name_of", "offsets", "records",
+    "BROKER", "DETAIL", "EVERYTHING", "INSTANCE_ENDINGS", "LINK", "NORMAL", "NOTABLE", "NOTHING", "OFFSETS", "PARTITION", "TOPICS", "TRANSACTIONS", "Event",
+    "EventTuple", "brokers", "count_of", "ids", "leader_name", "listed", "name_of", "offsets", "records",
 ]  # fmt: skip
+
+
+PARTITION: Final = "partition"
+"""What an event changes: the partition that it names (`topic` and `partition`)."""
+
+OFFSETS: Final = "offsets"
+"""What an event changes: only offsets and record counters of the partition that it names."""
+
+BROKER: Final = "broker"
+"""What an event changes: every replica on the broker that it names (`broker`)."""
+
+LINK: Final = "link"
+"""What an event changes: every replica on the two nodes that it names (`src` and `dst`)."""
+
+TRANSACTIONS: Final = "transactions"
+"""What an event changes: whether the transactions that hold back the last stable offset of partitions will end."""
+
+TOPICS: Final = "topics"
+"""What an event changes: which partitions exist."""
+
+EVERYTHING: Final = "everything"
+"""What an event changes: every partition."""
+
+NOTHING: Final = "nothing"
+"""What an event changes: no partition."""
 
 
 INSTANCE_ENDINGS: Final = {
@@ -74,8 +100,8 @@ _partition_of: Final = attrgetter("topic", "partition")
 _range_of: Final = attrgetter("from_offset", "to_offset")
 
 
-class Event(events.Event, kind=""):
-    """The base class of all kinds of events in Kafka. Some kinds of events have the columns `topic` and `partition`."""
+class Event(events.Event, kind="", changes=PARTITION):
+    """The base class of all kinds of events in Kafka. A kind that does not change the partition that it names says what it changes."""
 
     phrases = MappingProxyType({**events.Event.phrases, "brokers": brokers, "count": _counted, "ids": ids, "leader": leader_name})
 

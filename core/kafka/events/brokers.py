@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, offsets
+from core.kafka.events.base import BROKER, DETAIL, NOTABLE, NOTHING, Event, offsets
 from core.sim.units import format_duration
 
 _STOPPED: Final = {
@@ -20,7 +20,9 @@ _STOPPED: Final = {
 _CANNOT_LEAD: Final = "can no longer lead and leaves every ISR in which it is not the only member"
 
 
-class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown", level=NOTABLE, words={"how": tuple(_STOPPED)}):
+class BrokerStopped(
+    Event, kind="broker-stopped", source="BrokerServer#shutdown", level=NOTABLE, words={"how": tuple(_STOPPED)}, changes=BROKER
+):
     """A broker's process ended.
 
     `how` is `killed`, `power-loss`, `shutdown`, `halted` (because of failed log directories), `unheard` (the broker halted because it could
@@ -54,7 +56,7 @@ class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.mes
         )
 
 
-class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", level=NOTABLE):
+class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", level=NOTABLE, changes=BROKER):
     """A broker's process is running again. If the last shutdown was unclean, the broker first recovered its logs, which took `recovery_us`."""
 
     broker: int
@@ -70,7 +72,7 @@ class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", 
         )
 
 
-class BrokerPaused(Event, kind="broker-paused", source="broker.session.timeout.ms, BrokerHeartbeatManager", level=NOTABLE):
+class BrokerPaused(Event, kind="broker-paused", source="broker.session.timeout.ms, BrokerHeartbeatManager", level=NOTABLE, changes=BROKER):
     """A broker's process was paused."""
 
     broker: int
@@ -78,7 +80,7 @@ class BrokerPaused(Event, kind="broker-paused", source="broker.session.timeout.m
     template = "b{broker} is paused, as in a long GC pause; it processes nothing and sends nothing, and its metadata becomes outdated"
 
 
-class BrokerResumed(Event, kind="broker-resumed", source="BrokerLifecycleManager", level=NOTABLE):
+class BrokerResumed(Event, kind="broker-resumed", source="BrokerLifecycleManager", level=NOTABLE, changes=BROKER):
     """A paused broker resumed."""
 
     broker: int
@@ -87,7 +89,7 @@ class BrokerResumed(Event, kind="broker-resumed", source="BrokerLifecycleManager
     template = "b{broker} resumed after {paused_us:duration}"
 
 
-class BrokerRegistered(Event, kind="broker-registered", source="ClusterControlManager#registerBroker"):
+class BrokerRegistered(Event, kind="broker-registered", source="ClusterControlManager#registerBroker", changes=BROKER):
     """The controller gave a broker a new epoch. The broker stays fenced until it has caught up with the metadata."""
 
     broker: int
@@ -96,7 +98,9 @@ class BrokerRegistered(Event, kind="broker-registered", source="ClusterControlMa
     template = "the controller registered b{broker} with broker epoch {broker_epoch}; b{broker} stays fenced until it has caught up with the metadata"
 
 
-class BrokerUnregistered(Event, kind="broker-unregistered", source="ReplicationControlManager#handleBrokerUnregistered", level=NOTABLE):
+class BrokerUnregistered(
+    Event, kind="broker-unregistered", source="ReplicationControlManager#handleBrokerUnregistered", level=NOTABLE, changes=BROKER
+):
     """A broker's registration was removed. The broker's replicas remain assigned to it."""
 
     broker: int
@@ -106,7 +110,7 @@ class BrokerUnregistered(Event, kind="broker-unregistered", source="ReplicationC
         return f"b{self.broker} was unregistered (its broker epoch was {self.broker_epoch}); it {_CANNOT_LEAD}"
 
 
-class RegistrationRefused(Event, kind="registration-refused", source="ClusterControlManager#registerBroker"):
+class RegistrationRefused(Event, kind="registration-refused", source="ClusterControlManager#registerBroker", changes=BROKER):
     """The controller or ZooKeeper refused to register a broker."""
 
     broker: int
@@ -117,7 +121,7 @@ class RegistrationRefused(Event, kind="registration-refused", source="ClusterCon
         return f"{who} refused to register b{self.broker}: {self.error} (its previous session is still valid); b{self.broker} will retry"
 
 
-class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManager#handleBrokerFenced", level=NOTABLE):
+class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManager#handleBrokerFenced", level=NOTABLE, changes=BROKER):
     """A broker's session expired, or the broker was fenced by a command."""
 
     broker: int
@@ -133,7 +137,7 @@ class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManage
         )
 
 
-class BrokerUnfenced(Event, kind="broker-unfenced", source="ReplicationControlManager#handleBrokerUnfenced", level=NOTABLE):
+class BrokerUnfenced(Event, kind="broker-unfenced", source="ReplicationControlManager#handleBrokerUnfenced", level=NOTABLE, changes=BROKER):
     """A registered broker has caught up with the metadata and can lead again. Unfencing a broker does not add it to any ISR."""
 
     broker: int
@@ -141,7 +145,9 @@ class BrokerUnfenced(Event, kind="broker-unfenced", source="ReplicationControlMa
     template = "b{broker} is unfenced; it can lead again, and can rejoin an ISR after it has fetched up to the high watermark"
 
 
-class ShutdownBegun(Event, kind="shutdown-begun", source="ReplicationControlManager#handleBrokerInControlledShutdown", level=NOTABLE):
+class ShutdownBegun(
+    Event, kind="shutdown-begun", source="ReplicationControlManager#handleBrokerInControlledShutdown", level=NOTABLE, changes=BROKER
+):
     """A broker requested a controlled shutdown."""
 
     broker: int
@@ -151,7 +157,7 @@ class ShutdownBegun(Event, kind="shutdown-begun", source="ReplicationControlMana
     )
 
 
-class HighWatermarksCheckpointed(Event, kind="checkpoint", source="ReplicaManager#checkpointHighWatermarks", level=DETAIL):
+class HighWatermarksCheckpointed(Event, kind="checkpoint", source="ReplicaManager#checkpointHighWatermarks", level=DETAIL, changes=NOTHING):
     """A broker wrote `replication-offset-checkpoint`. `partitions` is the number of high watermarks that changed."""
 
     broker: int

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, leader_name, offsets, records
+from core.kafka.events.base import DETAIL, NOTABLE, NOTHING, OFFSETS, Event, leader_name, offsets, records
 from core.sim.units import format_duration
 
 
-class ProduceAcked(Event, kind="produce-acked", source="DelayedProduce#onComplete"):
+class ProduceAcked(Event, kind="produce-acked", source="DelayedProduce#onComplete", changes=OFFSETS):
     """A producer's batch was acknowledged, `latency_us` after it was created. With acks=0, no broker responds, and the offsets are -1."""
 
     producer: str
@@ -108,7 +108,7 @@ class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#dr
         return f"{self.producer} completed a batch of {records(self.records)} ({self.wire_bytes:,} bytes) for {self.tp} {why}"
 
 
-class ProducerBlocked(Event, kind="producer-blocked", source="BufferPool#allocate", level=NOTABLE):
+class ProducerBlocked(Event, kind="producer-blocked", source="BufferPool#allocate", level=NOTABLE, changes=NOTHING):
     """The unacknowledged batches of a producer occupy its whole buffer.memory, so send() blocks the application."""
 
     producer: str
@@ -123,7 +123,7 @@ class ProducerBlocked(Event, kind="producer-blocked", source="BufferPool#allocat
         )
 
 
-class SendTimedOut(Event, kind="send-timed-out", source="KafkaProducer#doSend", level=NOTABLE):
+class SendTimedOut(Event, kind="send-timed-out", source="KafkaProducer#doSend", level=NOTABLE, changes=NOTHING):
     """A call to send() failed because it blocked for max.block.ms. `metadata` is false if the leaders of the topic are unknown."""
 
     producer: str
@@ -140,7 +140,7 @@ class SendTimedOut(Event, kind="send-timed-out", source="KafkaProducer#doSend", 
         )
 
 
-class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdManager#generateProducerId"):
+class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdManager#generateProducerId", changes=NOTHING):
     """A broker assigned an ID to an idempotent producer. The producer epoch starts at 0."""
 
     broker: int
@@ -150,7 +150,7 @@ class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdMana
     template = "b{broker} assigned producer ID {producer_id} to {producer}: each of its batches now carries a sequence number"
 
 
-class ClientRebootstrapped(Event, kind="client-rebootstrapped", source="Metadata#rebootstrap, KIP-899", level=NOTABLE):
+class ClientRebootstrapped(Event, kind="client-rebootstrapped", source="Metadata#rebootstrap, KIP-899", level=NOTABLE, changes=NOTHING):
     """A client asks its bootstrap servers for metadata again, because it gets none from the brokers of its last metadata."""
 
     client: str
@@ -189,7 +189,7 @@ class ProducerEpochBumped(
     template = "{producer} gave up on a batch for {tp} ({error}) and continues in producer epoch {producer_epoch} at sequence 0"
 
 
-class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation", level=DETAIL):
+class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation", level=DETAIL, changes=OFFSETS):
     """A consumer received records. The records are always below the high watermark in the response."""
 
     consumer: str

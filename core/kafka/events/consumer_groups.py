@@ -3,7 +3,7 @@ of members."""
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, count_of
+from core.kafka.events.base import NOTABLE, NOTHING, Event, count_of
 
 STEPS: dict[str, str] = {
     "Stable": "has reached the target assignment",
@@ -13,7 +13,7 @@ STEPS: dict[str, str] = {
 """The phrases that describe the states of a member."""
 
 
-class GroupEpochBumped(Event, kind="group-epoch", source="GroupMetadataManager#consumerGroupHeartbeat", level=NOTABLE):
+class GroupEpochBumped(Event, kind="group-epoch", source="GroupMetadataManager#consumerGroupHeartbeat", level=NOTABLE, changes=NOTHING):
     """The epoch of a group increased, because its members, their subscriptions, or the partitions of their topics changed."""
 
     broker: int
@@ -30,6 +30,7 @@ class GroupConverted(
     source="GroupMetadataManager#convertToConsumerGroup",
     level=NOTABLE,
     words={"protocol": ("classic", "consumer")},
+    changes=NOTHING,
 ):
     """A group changed its protocol. `members` is the number of members that use the classic protocol."""
 
@@ -53,7 +54,7 @@ class GroupConverted(
         )
 
 
-class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuilder#build", level=NOTABLE):
+class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuilder#build", level=NOTABLE, changes=NOTHING):
     """A group coordinator computed which partitions each member of a group should own."""
 
     broker: int
@@ -65,7 +66,12 @@ class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuil
 
 
 class MemberReconciled(
-    Event, kind="member-reconciled", source="CurrentAssignmentBuilder#build", level=NOTABLE, words={"member_state": tuple(STEPS)}
+    Event,
+    kind="member-reconciled",
+    source="CurrentAssignmentBuilder#build",
+    level=NOTABLE,
+    words={"member_state": tuple(STEPS)},
+    changes=NOTHING,
 ):
     """A member took a step toward its target assignment. `pending_names` are the partitions that the member must give up."""
 
@@ -85,7 +91,7 @@ class MemberReconciled(
         )
 
 
-class ConsumerGroupStateChanged(Event, kind="group-state", source="ConsumerGroup#maybeUpdateGroupState", level=NOTABLE):
+class ConsumerGroupStateChanged(Event, kind="group-state", source="ConsumerGroup#maybeUpdateGroupState", level=NOTABLE, changes=NOTHING):
     """The state of a group changed, or the epoch of a group increased while the group remained stable."""
 
     broker: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, brokers, count_of, ids, leader_name, listed
+from core.kafka.events.base import DETAIL, EVERYTHING, NOTABLE, NOTHING, TOPICS, Event, brokers, count_of, ids, leader_name, listed
 
 
-class TopicCreated(Event, kind="topic-created", source="ReplicationControlManager#createTopic", level=NOTABLE):
+class TopicCreated(Event, kind="topic-created", source="ReplicationControlManager#createTopic", level=NOTABLE, changes=EVERYTHING):
     """A topic was created. A `partition-changed` event follows for each of the topic's partitions."""
 
     topic: str
@@ -18,7 +18,9 @@ class TopicCreated(Event, kind="topic-created", source="ReplicationControlManage
     template = "topic {topic} was created: {partitions:count partition}, replication factor {replication_factor}"
 
 
-class PartitionsCreated(Event, kind="partitions-created", source="ReplicationControlManager#createPartitions", level=NOTABLE):
+class PartitionsCreated(
+    Event, kind="partitions-created", source="ReplicationControlManager#createPartitions", level=NOTABLE, changes=EVERYTHING
+):
     """A topic got more partitions. A `partition-changed` event follows for each new partition."""
 
     topic: str
@@ -29,7 +31,11 @@ class PartitionsCreated(Event, kind="partitions-created", source="ReplicationCon
 
 
 class TopicDeleted(
-    Event, kind="topic-deleted", source="ReplicationControlManager#deleteTopic, TopicDeletionManager#completeDeleteTopic", level=NOTABLE
+    Event,
+    kind="topic-deleted",
+    source="ReplicationControlManager#deleteTopic, TopicDeletionManager#completeDeleteTopic",
+    level=NOTABLE,
+    changes=TOPICS,
 ):
     """A topic was deleted.
 
@@ -44,7 +50,7 @@ class TopicDeleted(
 
 
 class TopicDeletionDelayed(
-    Event, kind="topic-deletion-delayed", source="TopicDeletionManager#markTopicIneligibleForDeletion", level=NOTABLE
+    Event, kind="topic-deletion-delayed", source="TopicDeletionManager#markTopicIneligibleForDeletion", level=NOTABLE, changes=NOTHING
 ):
     """A ZooKeeper-mode controller, `broker`, cannot complete the deletion of a topic, because some of the topic's replicas cannot be
     deleted now.
@@ -61,7 +67,7 @@ class TopicDeletionDelayed(
         return f"topic {self.topic} will be deleted when {brokers(self.brokers)} can delete {their}"
 
 
-class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManager#createTopic", level=NOTABLE):
+class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManager#createTopic", level=NOTABLE, changes=NOTHING):
     """The controller refused to create a topic or to add partitions to a topic."""
 
     topic: str
@@ -204,7 +210,7 @@ class AlterPartitionRefused(
     template = "the controller refused the ISR {isr:ids} that b{broker} proposed for {tp}: {error}"
 
 
-class ControllerCandidate(Event, kind="controller-candidate", source="QuorumState#transitionToCandidate", level=DETAIL):
+class ControllerCandidate(Event, kind="controller-candidate", source="QuorumState#transitionToCandidate", level=DETAIL, changes=NOTHING):
     """A voter became a candidate for active controller."""
 
     controller: str
@@ -214,7 +220,7 @@ class ControllerCandidate(Event, kind="controller-candidate", source="QuorumStat
 
 
 class ControllerElected(
-    Event, kind="controller-elected", source="QuorumController.QuorumMetaLogListener#handleLeaderChange", level=NOTABLE
+    Event, kind="controller-elected", source="QuorumController.QuorumMetaLogListener#handleLeaderChange", level=NOTABLE, changes=NOTHING
 ):
     """A voter became the active controller, because a majority of voters has the first entry of its epoch.
 
@@ -237,7 +243,7 @@ class ControllerElected(
         )
 
 
-class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftClient#transitionToResigned", level=NOTABLE):
+class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftClient#transitionToResigned", level=NOTABLE, changes=NOTHING):
     """A voter stopped leading the quorum. The voter's `uncommitted` writes survive only if its successor has them."""
 
     controller: str
@@ -250,7 +256,7 @@ class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftCli
         return f"{self.controller} resigned as controller of epoch {self.controller_epoch}: {_because(self.reason)}{tail}"
 
 
-class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLog#truncateToEndOffset", level=NOTABLE):
+class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLog#truncateToEndOffset", level=NOTABLE, changes=EVERYTHING):
     """A voter dropped writes that its new leader does not have. A majority of voters never had the dropped writes, and no broker saw them."""
 
     controller: str
@@ -262,7 +268,7 @@ class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLo
         return f"{self.controller} dropped {many} that never reached a majority; the leader of epoch {self.controller_epoch} does not have {'it' if self.uncommitted == 1 else 'them'}"
 
 
-class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
+class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE, changes=EVERYTHING):
     """No majority of controllers can communicate with each other. The metadata does not change until a majority can communicate again."""
 
     controller: str
@@ -273,7 +279,7 @@ class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
     template = "no majority of controllers: {controller} can reach {in_touch} of {voters} voters and needs {majority}; leaders, ISRs, and fencing cannot change"
 
 
-class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", level=NOTABLE):
+class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", level=NOTABLE, changes=NOTHING):
     """The process of a dedicated controller ended."""
 
     controller: str
@@ -281,7 +287,7 @@ class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", leve
     template = "controller {controller} was killed; its log and its vote remain on disk"
 
 
-class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClient#initialize", level=NOTABLE):
+class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClient#initialize", level=NOTABLE, changes=NOTHING):
     """The process of a dedicated controller started again."""
 
     controller: str
@@ -289,7 +295,7 @@ class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClien
     template = "controller {controller} started"
 
 
-class ControllerPaused(Event, kind="controller-paused", source="KIP-595", level=NOTABLE):
+class ControllerPaused(Event, kind="controller-paused", source="KIP-595", level=NOTABLE, changes=NOTHING):
     """The process of a dedicated controller was paused."""
 
     controller: str
@@ -297,7 +303,7 @@ class ControllerPaused(Event, kind="controller-paused", source="KIP-595", level=
     template = "controller {controller} is paused, as in a long GC pause; it processes nothing and sends nothing"
 
 
-class ControllerResumed(Event, kind="controller-resumed", source="KafkaRaftClient#poll", level=NOTABLE):
+class ControllerResumed(Event, kind="controller-resumed", source="KafkaRaftClient#poll", level=NOTABLE, changes=NOTHING):
     """A paused controller resumed."""
 
     controller: str

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, offsets
+from core.kafka.events.base import BROKER, DETAIL, NOTABLE, NOTHING, OFFSETS, Event, count_of, offsets
 from core.sim.units import format_duration
 
 
-class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, LogLoader#recoverLog"):
+class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, LogLoader#recoverLog", changes=BROKER):
     """A broker that started without a clean-shutdown file recovers the logs in a directory, from their recovery points to their ends."""
 
     broker: int
@@ -23,7 +23,7 @@ class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, L
     )
 
 
-class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
+class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs", changes=OFFSETS):
     """A broker flushed a log because log.flush.interval.ms had elapsed. Now all records below `to_offset` survive a power loss."""
 
     broker: int
@@ -139,7 +139,7 @@ class LogRestarted(
     )
 
 
-class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLogDirFailure", level=NOTABLE):
+class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLogDirFailure", level=NOTABLE, changes=BROKER):
     """A log directory of a broker failed. `partitions` is the number of replicas in the directory, which are now offline."""
 
     broker: int
@@ -149,7 +149,9 @@ class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLo
     template = "log directory {dir} of b{broker} failed, which took {partitions:count replica} offline"
 
 
-class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationControlManager#handleDirectoriesOffline", level=NOTABLE):
+class DirectoriesOffline(
+    Event, kind="directories-offline", source="ReplicationControlManager#handleDirectoriesOffline", level=NOTABLE, changes=BROKER
+):
     """The controller learned about a failed directory. The broker can no longer lead the partitions in the directory or be in their
     ISRs."""
 
@@ -160,7 +162,7 @@ class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationC
     template = "b{broker} reported that its log directory {dir} is offline; the controller updates the leader or the ISR of {partitions:count partition}"
 
 
-class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", level=NOTABLE):
+class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", level=NOTABLE, changes=BROKER):
     """A failed log directory was repaired. The broker uses the directory after its next start."""
 
     broker: int
@@ -237,7 +239,7 @@ class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCu
     template = "b{broker} moved {tp} from log directory {old_dir} to {dir}: the copy caught up at offset {end_offset}"
 
 
-class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTABLE):
+class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTABLE, changes=BROKER):
     """The time that a broker's disk takes for each write changed. A write to a healthy disk takes 0 µs in the simulation."""
 
     broker: int
@@ -249,7 +251,7 @@ class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTA
         return f"each disk write on b{self.broker} now takes {format_duration(self.delay_us)}; writes by its fetchers and by producers wait in the same queue"
 
 
-class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETAIL):
+class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETAIL, changes=NOTHING):
     """On the broker's slow disk, a write that arrives now would wait longer than `core.kafka.health.STALL_BOUND`."""
 
     broker: int
@@ -258,7 +260,9 @@ class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETA
     template = "the disk of b{broker} is behind: a write that arrives now completes after {write_wait_us:duration}"
 
 
-class RecoveryPointsCheckpointed(Event, kind="log-checkpoint", source="LogManager#checkpointLogRecoveryOffsets", level=DETAIL):
+class RecoveryPointsCheckpointed(
+    Event, kind="log-checkpoint", source="LogManager#checkpointLogRecoveryOffsets", level=DETAIL, changes=NOTHING
+):
     """A broker wrote recovery points to its checkpoint files. `partitions` is the number of recovery points that might have changed."""
 
     broker: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import NOTABLE, Event, count_of, offsets, records
+from core.kafka.events.base import NOTABLE, NOTHING, Event, count_of, offsets, records
 
 OPERATIONS: dict[str, tuple[str, str]] = {
     "reset-offsets": ("reset the offsets of", "reset the offsets of"),
@@ -53,7 +53,7 @@ def _rebalance_reason(reason: str) -> str:
     return reason
 
 
-class MemberIdGiven(Event, kind="member-id-given", source="KIP-394"):
+class MemberIdGiven(Event, kind="member-id-given", source="KIP-394", changes=NOTHING):
     """A group coordinator assigned a member ID to a client that asked to join. The client then sends another JoinGroup request, which
     contains this ID."""
 
@@ -64,7 +64,9 @@ class MemberIdGiven(Event, kind="member-id-given", source="KIP-394"):
     template = "b{broker} assigned member ID {member_id} in group {group}; the client must now join with this ID"
 
 
-class GroupMemberJoined(Event, kind="member-joined", source="GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin", level=NOTABLE):
+class GroupMemberJoined(
+    Event, kind="member-joined", source="GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin", level=NOTABLE, changes=NOTHING
+):
     """A client became a member of a group. `instance_id` is the member's group.instance.id; it is empty for a dynamic member."""
 
     broker: int
@@ -79,7 +81,7 @@ class GroupMemberJoined(Event, kind="member-joined", source="GroupMetadataManage
         return f"{self.client} joined group {self.group} as {self.member_id}{static}; the group has {count_of(self.members, 'member')} on b{self.broker}"
 
 
-class StaticMemberReplaced(Event, kind="static-member-replaced", source="KIP-345", level=NOTABLE):
+class StaticMemberReplaced(Event, kind="static-member-replaced", source="KIP-345", level=NOTABLE, changes=NOTHING):
     """A new process with a known group.instance.id replaced the previous process, whose member ID is no longer valid."""
 
     broker: int
@@ -93,7 +95,7 @@ class StaticMemberReplaced(Event, kind="static-member-replaced", source="KIP-345
     )
 
 
-class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataManager#prepareRebalance", level=NOTABLE):
+class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataManager#prepareRebalance", level=NOTABLE, changes=NOTHING):
     """A group began to rebalance, so its members must join again. `generation` is the generation before the rebalance."""
 
     broker: int
@@ -109,7 +111,9 @@ class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataMan
         )
 
 
-class GroupGeneration(Event, kind="group-generation", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE):
+class GroupGeneration(
+    Event, kind="group-generation", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE, changes=NOTHING
+):
     """A new generation of a group began. All members have joined, and the group leader assigns the partitions next."""
 
     broker: int
@@ -124,7 +128,7 @@ class GroupGeneration(Event, kind="group-generation", source="GroupMetadataManag
     )
 
 
-class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#classicGroupSync", level=NOTABLE):
+class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#classicGroupSync", level=NOTABLE, changes=NOTHING):
     """The assignment for a generation was written to `__consumer_offsets`, and each member gets its part of the assignment."""
 
     broker: int
@@ -136,7 +140,7 @@ class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#class
     template = "generation {generation} of group {group} is stable on b{broker} ({protocol}): {assignment}"
 
 
-class GroupEmptied(Event, kind="group-emptied", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE):
+class GroupEmptied(Event, kind="group-emptied", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE, changes=NOTHING):
     """A group no longer has members. When a group becomes empty, a new generation begins."""
 
     broker: int
@@ -152,6 +156,7 @@ class GroupMemberRemoved(
     source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
     level=NOTABLE,
     words={"why": tuple(REMOVALS)},
+    changes=NOTHING,
 ):
     """A coordinator removed a member from a group, which now has `members` members."""
 
@@ -205,7 +210,7 @@ class OffsetRemoved(Event, kind="offset-removed", source="OffsetMetadataManager#
 
 
 class GroupAdministered(
-    Event, kind="group-administered", source="ConsumerGroupCommand", level=NOTABLE, words={"operation": tuple(OPERATIONS)}
+    Event, kind="group-administered", source="ConsumerGroupCommand", level=NOTABLE, words={"operation": tuple(OPERATIONS)}, changes=NOTHING
 ):
     """An administrator's command for a group ended. `error` is empty if the command succeeded."""
 
@@ -220,7 +225,7 @@ class GroupAdministered(
         return f"an administrator {did} group {self.group}"
 
 
-class GroupDeleted(Event, kind="group-deleted", source="GroupMetadataManager#maybeDeleteGroup", level=NOTABLE):
+class GroupDeleted(Event, kind="group-deleted", source="GroupMetadataManager#maybeDeleteGroup", level=NOTABLE, changes=NOTHING):
     """An empty group that had no offsets was deleted."""
 
     broker: int
@@ -229,7 +234,7 @@ class GroupDeleted(Event, kind="group-deleted", source="GroupMetadataManager#may
     template = "b{broker} deleted group {group}, which has no members and no offsets"
 
 
-class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscribe", level=NOTABLE):
+class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscribe", level=NOTABLE, changes=NOTHING):
     """A consumer in a group started. `topics` are the topics that the member subscribes to."""
 
     client: str
@@ -243,7 +248,7 @@ class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscrib
         return f"consumer {self.client} started in group {self.group} and subscribed to {self.topics} ({self.assignors}{static})"
 
 
-class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", level=NOTABLE, words={"how": tuple(ENDINGS)}):
+class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", level=NOTABLE, words={"how": tuple(ENDINGS)}, changes=NOTHING):
     """A consumer in a group stopped for good. `error` is the exception that caused a failure."""
 
     client: str
@@ -256,7 +261,7 @@ class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", leve
         return f"consumer {self.client} of group {self.group} {ENDINGS[self.how]}{why}"
 
 
-class PollFailed(Event, kind="poll-failed", source="KafkaConsumer#poll", level=NOTABLE):
+class PollFailed(Event, kind="poll-failed", source="KafkaConsumer#poll", level=NOTABLE, changes=NOTHING):
     """poll() threw an exception, so the application of a member no longer calls poll(). The consumer stays open."""
 
     client: str
@@ -266,7 +271,7 @@ class PollFailed(Event, kind="poll-failed", source="KafkaConsumer#poll", level=N
     template = "the application of consumer {client} in group {group} stopped calling poll() after an exception: {error}"
 
 
-class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE):
+class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE, changes=NOTHING):
     """A consumer's process was stopped with SIGSTOP. The process still exists, but does nothing."""
 
     client: str
@@ -275,7 +280,7 @@ class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE)
     template = "the process of consumer {client} in group {group} was frozen (SIGSTOP)"
 
 
-class MemberThawed(Event, kind="member-thawed", source="SIGCONT", level=NOTABLE):
+class MemberThawed(Event, kind="member-thawed", source="SIGCONT", level=NOTABLE, changes=NOTHING):
     """The process of a frozen consumer resumed (SIGCONT)."""
 
     client: str
@@ -286,7 +291,7 @@ class MemberThawed(Event, kind="member-thawed", source="SIGCONT", level=NOTABLE)
         return f"the process of consumer {self.client} in group {self.group} continued (SIGCONT) after {self.frozen_us / 1_000_000:.3f} s"
 
 
-class CoordinatorFound(Event, kind="coordinator-found", source="AbstractCoordinator#lookupCoordinator"):
+class CoordinatorFound(Event, kind="coordinator-found", source="AbstractCoordinator#lookupCoordinator", changes=NOTHING):
     """A member learned which broker coordinates its group."""
 
     client: str
@@ -296,7 +301,7 @@ class CoordinatorFound(Event, kind="coordinator-found", source="AbstractCoordina
     template = "consumer {client} found the coordinator of group {group}: b{broker}"
 
 
-class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinator#markCoordinatorUnknown", level=NOTABLE):
+class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinator#markCoordinatorUnknown", level=NOTABLE, changes=NOTHING):
     """A member no longer knows its group's coordinator, and looks it up again."""
 
     client: str
@@ -307,7 +312,7 @@ class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinato
     template = "consumer {client} is looking up the coordinator of group {group} again, because b{broker} failed: {reason}"
 
 
-class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requestRejoin"):
+class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requestRejoin", changes=NOTHING):
     """A member will rejoin its group in its next poll()."""
 
     client: str
@@ -319,7 +324,9 @@ class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requ
         return f"consumer {self.client} will rejoin group {self.group} on its next poll(): {_REPHRASED.get(self.reason, self.reason)}"
 
 
-class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerRebalanceListener#onPartitionsAssigned", level=NOTABLE):
+class PartitionsAssigned(
+    Event, kind="partitions-assigned", source="ConsumerRebalanceListener#onPartitionsAssigned", level=NOTABLE, changes=NOTHING
+):
     """A member took over partitions. The list of partitions is empty if the member got no new partitions."""
 
     client: str
@@ -331,7 +338,9 @@ class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerReba
         return f"consumer {self.client} got {self.partition_names or 'no new partitions'} in generation {self.generation} of group {self.group}"
 
 
-class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebalanceListener#onPartitionsRevoked", level=NOTABLE):
+class PartitionsRevoked(
+    Event, kind="partitions-revoked", source="ConsumerRebalanceListener#onPartitionsRevoked", level=NOTABLE, changes=NOTHING
+):
     """A member gave up partitions, after it had the opportunity to commit their offsets. The list of partitions is empty if the member had
     no partitions."""
 
@@ -344,7 +353,7 @@ class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebala
         return f"consumer {self.client} gave up {self.partition_names or 'no partitions'} in generation {self.generation} of group {self.group}"
 
 
-class PartitionsLost(Event, kind="partitions-lost", source="ConsumerRebalanceListener#onPartitionsLost", level=NOTABLE):
+class PartitionsLost(Event, kind="partitions-lost", source="ConsumerRebalanceListener#onPartitionsLost", level=NOTABLE, changes=NOTHING):
     """A consumer lost partitions, because it is no longer a member of its group. The consumer was unable to commit the offsets of the lost
     partitions."""
 
@@ -355,7 +364,9 @@ class PartitionsLost(Event, kind="partitions-lost", source="ConsumerRebalanceLis
     template = "consumer {client} lost {partition_names}, because it is no longer a member of group {group}"
 
 
-class PollTooLate(Event, kind="poll-interval-exceeded", source="KIP-62, AbstractCoordinator#maybeLeaveGroup", level=NOTABLE):
+class PollTooLate(
+    Event, kind="poll-interval-exceeded", source="KIP-62, AbstractCoordinator#maybeLeaveGroup", level=NOTABLE, changes=NOTHING
+):
     """A member did not call poll() within max.poll.interval.ms."""
 
     client: str
@@ -365,7 +376,7 @@ class PollTooLate(Event, kind="poll-interval-exceeded", source="KIP-62, Abstract
     template = "consumer {client} left group {group}, because it did not call poll() for {interval_ms:,} ms (max.poll.interval.ms)"
 
 
-class CommitFailed(Event, kind="commit-failed", source="ConsumerCoordinator#commitOffsetsSync", level=NOTABLE):
+class CommitFailed(Event, kind="commit-failed", source="ConsumerCoordinator#commitOffsetsSync", level=NOTABLE, changes=NOTHING):
     """A member's commit failed. `error` is the exception or the error that the application gets."""
 
     client: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, count_of
+from core.kafka.events.base import NOTABLE, NOTHING, Event, count_of
 
 
 class GroupsLoaded(Event, kind="groups-loaded", source="GroupMetadataManager#loadGroupsAndOffsets"):
@@ -109,7 +109,7 @@ class OffsetDropped(
         )
 
 
-class GroupRequestRefused(Event, kind="group-refused", source="GroupCoordinator", level=NOTABLE):
+class GroupRequestRefused(Event, kind="group-refused", source="GroupCoordinator", level=NOTABLE, changes=NOTHING):
     """A group coordinator refused a request."""
 
     broker: int

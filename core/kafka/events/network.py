@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event
+from core.kafka.events.base import LINK, NOTABLE, NOTHING, Event
 from core.sim.units import format_duration
 
 
-class LinkCut(Event, kind="link-cut", source="NetworkClient#handleTimedOutRequests", level=NOTABLE):
+class LinkCut(Event, kind="link-cut", source="NetworkClient#handleTimedOutRequests", level=NOTABLE, changes=LINK):
     """The link from `src` to `dst` was cut. From now on, messages on this link wait until the link is repaired."""
 
     src: str
@@ -15,7 +15,7 @@ class LinkCut(Event, kind="link-cut", source="NetworkClient#handleTimedOutReques
     template = "the link {src} → {dst} is cut"
 
 
-class LinkHealed(Event, kind="link-healed", source="NetworkClient#ready", level=NOTABLE):
+class LinkHealed(Event, kind="link-healed", source="NetworkClient#ready", level=NOTABLE, changes=LINK):
     """The link from `src` to `dst` was repaired, so messages arrive again."""
 
     src: str
@@ -24,7 +24,7 @@ class LinkHealed(Event, kind="link-healed", source="NetworkClient#ready", level=
     template = "the link {src} → {dst} works again"
 
 
-class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTABLE):
+class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTABLE, changes=NOTHING):
     """A link's quality changed."""
 
     src: str
@@ -41,7 +41,7 @@ class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTA
         )
 
 
-class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", level=NOTABLE):
+class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", level=NOTABLE, changes=NOTHING):
     """A proxy on a client's link now repeats or reorders a different share of requests."""
 
     src: str
@@ -60,7 +60,7 @@ class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", 
         return f"a proxy on the link {self.src} → {self.dst} delivers {' and '.join(shares)}"
 
 
-class LinkHeld(Event, kind="link-held", source="NetworkClient#handleTimedOutRequests", level=NOTABLE):
+class LinkHeld(Event, kind="link-held", source="NetworkClient#handleTimedOutRequests", level=NOTABLE, changes=NOTHING):
     """From now on, messages from `src` to `dst` are held back."""
 
     src: str
@@ -69,7 +69,7 @@ class LinkHeld(Event, kind="link-held", source="NetworkClient#handleTimedOutRequ
     template = "messages from {src} to {dst} are held back"
 
 
-class LinkReleased(Event, kind="link-released", source="Selector#poll", level=NOTABLE):
+class LinkReleased(Event, kind="link-released", source="Selector#poll", level=NOTABLE, changes=NOTHING):
     """Messages that had been held back were released."""
 
     src: str

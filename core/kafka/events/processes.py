@@ -4,10 +4,10 @@ exactly once.
 
 from __future__ import annotations
 
-from core.kafka.events.base import INSTANCE_ENDINGS, NOTABLE, Event
+from core.kafka.events.base import INSTANCE_ENDINGS, NOTABLE, NOTHING, Event
 
 
-class ProcessStarted(Event, kind="process-started", source="KafkaProducer, KafkaConsumer", level=NOTABLE):
+class ProcessStarted(Event, kind="process-started", source="KafkaProducer, KafkaConsumer", level=NOTABLE, changes=NOTHING):
     """An instance of a process started. If the process uses no transactions, `transactional_id` is empty."""
 
     process: str
@@ -21,7 +21,7 @@ class ProcessStarted(Event, kind="process-started", source="KafkaProducer, Kafka
         return f"instance {self.instance} of process {self.process} started with group {self.group}{identity} ({self.delivery})"
 
 
-class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaConsumer"):
+class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaConsumer", changes=NOTHING):
     """A process completed a step of its loop. `input_offsets` contains the offsets of the step's input records; it is empty if there are
     none.
     """
@@ -36,7 +36,7 @@ class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaCo
         return f"instance {self.instance} of process {self.process} completed the {self.step} step{which}"
 
 
-class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE):
+class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE, changes=NOTHING):
     """A process abandoned its current records because of an error. The process continues from the offsets that its group committed."""
 
     process: str
@@ -47,7 +47,9 @@ class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortT
     template = "instance {instance} of process {process} returns to its committed offsets, because the {step} step failed: {error}"
 
 
-class ProcessEnded(Event, kind="process-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": tuple(INSTANCE_ENDINGS)}):
+class ProcessEnded(
+    Event, kind="process-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": tuple(INSTANCE_ENDINGS)}, changes=NOTHING
+):
     """An instance of a process ended during or after a step."""
 
     process: str

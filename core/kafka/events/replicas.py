@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, ids, leader_name, offsets, records
+from core.kafka.events.base import BROKER, DETAIL, NOTABLE, OFFSETS, Event, count_of, ids, leader_name, offsets, records
 
 
 class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
@@ -37,7 +37,7 @@ class BecameFollower(Event, kind="became-follower", source="Partition#makeFollow
         return f"b{self.broker} {follows} in epoch {self.leader_epoch}; its LEO is {self.offset}, and its high watermark is {self.high_watermark}"
 
 
-class Appended(Event, kind="append", source="Partition#appendRecordsToLeader"):
+class Appended(Event, kind="append", source="Partition#appendRecordsToLeader", changes=OFFSETS):
     """A leader appended a batch from a producer."""
 
     broker: int
@@ -79,7 +79,7 @@ class AppendRefused(Event, kind="append-refused", source="Partition#appendRecord
         return f"b{self.broker} refused {records(self.records)} from {self.producer} for {self.tp}: {self.error}{why}"
 
 
-class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFollowerFetchState", level=DETAIL):
+class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFollowerFetchState", level=DETAIL, changes=OFFSETS):
     """The leader learned the LEO of a follower, which is the offset at which the follower's fetch starts."""
 
     broker: int
@@ -92,7 +92,7 @@ class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFo
     template = "b{follower} asked b{broker} for {tp} from offset {new_offset}, which b{broker} now considers the LEO of b{follower}"
 
 
-class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL):
+class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL, changes=OFFSETS):
     """A follower appended the records in a fetch response. `high_watermark` is the follower's own high watermark after the append."""
 
     broker: int
@@ -108,7 +108,9 @@ class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThre
     )
 
 
-class FollowerHighWatermark(Event, kind="follower-high-watermark", source="UnifiedLog#maybeUpdateHighWatermark", level=DETAIL):
+class FollowerHighWatermark(
+    Event, kind="follower-high-watermark", source="UnifiedLog#maybeUpdateHighWatermark", level=DETAIL, changes=OFFSETS
+):
     """A follower's high watermark changed, but the response contained no new records."""
 
     broker: int
@@ -120,7 +122,7 @@ class FollowerHighWatermark(Event, kind="follower-high-watermark", source="Unifi
     template = "b{broker} updated its high watermark of {tp} from {old_offset} to {new_offset}, after a response from its leader"
 
 
-class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#maybeIncrementLeaderHW"):
+class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#maybeIncrementLeaderHW", changes=OFFSETS):
     """A leader's high watermark rose. `held_by` is the broker with the lowest LEO among the replicas that the high watermark waits for."""
 
     broker: int
@@ -217,7 +219,7 @@ class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", le
         )
 
 
-class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFetcherBlockingSend", level=DETAIL):
+class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFetcherBlockingSend", level=DETAIL, changes=BROKER):
     """A follower lost its connection to a leader. The follower fetches the partitions again after a backoff."""
 
     broker: int

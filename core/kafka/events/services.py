@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import INSTANCE_ENDINGS, NOTABLE, Event, count_of, offsets, records
+from core.kafka.events.base import INSTANCE_ENDINGS, NOTABLE, NOTHING, Event, count_of, offsets, records
 from core.sim.units import format_duration
 
 
-class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, KafkaProducer", level=NOTABLE):
+class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, KafkaProducer", level=NOTABLE, changes=NOTHING):
     """An instance of a worker in a service started. If the worker uses no transactions, `transactional_id` is empty."""
 
     worker: str
@@ -23,7 +23,9 @@ class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, Kafka
         return f"instance {self.instance} of {self.worker} reads {self.reads} and writes to {self.writes}{delay}; it uses group {self.group}{identity}"
 
 
-class ServiceEnded(Event, kind="service-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": tuple(INSTANCE_ENDINGS)}):
+class ServiceEnded(
+    Event, kind="service-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": tuple(INSTANCE_ENDINGS)}, changes=NOTHING
+):
     """An instance of a worker ended. The `held` records were only in the memory of this instance."""
 
     worker: str
@@ -38,7 +40,7 @@ class ServiceEnded(Event, kind="service-ended", source="KafkaProducer#close", le
         return f"instance {self.instance} of {self.worker} {INSTANCE_ENDINGS[self.how]}{why} while it held {held} in memory"
 
 
-class ServiceRewound(Event, kind="service-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE):
+class ServiceRewound(Event, kind="service-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE, changes=NOTHING):
     """A worker aborted its transaction because of an error. The worker continues from the offsets that its group committed."""
 
     worker: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, count_of, offsets
+from core.kafka.events.base import NOTABLE, TRANSACTIONS, Event, count_of, offsets
 
 
 class CoordinatorLoaded(Event, kind="coordinator-loaded", source="TransactionStateManager#loadTransactionsForTxnTopicPartition"):
@@ -31,7 +31,9 @@ class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="Transactio
     template = "b{broker} no longer coordinates the transactional IDs in {tp}"
 
 
-class TransactionStateChanged(Event, kind="transaction-state", source="TransactionMetadata#completeTransitionTo", level=NOTABLE):
+class TransactionStateChanged(
+    Event, kind="transaction-state", source="TransactionMetadata#completeTransitionTo", level=NOTABLE, changes=TRANSACTIONS
+):
     """A transactional ID entered a different state, because the coordinator's record in `__transaction_state` was committed."""
 
     broker: int
@@ -52,7 +54,7 @@ class TransactionStateChanged(Event, kind="transaction-state", source="Transacti
         )
 
 
-class TransactionRefused(Event, kind="transaction-refused", source="TransactionCoordinator", level=NOTABLE):
+class TransactionRefused(Event, kind="transaction-refused", source="TransactionCoordinator", level=NOTABLE, changes=TRANSACTIONS):
     """The coordinator refused a request for a transactional ID."""
 
     broker: int
@@ -63,7 +65,9 @@ class TransactionRefused(Event, kind="transaction-refused", source="TransactionC
     template = "b{broker} refused {request} for {transactional_id}: {error}"
 
 
-class TransactionTimedOut(Event, kind="transaction-timed-out", source="TransactionCoordinator#abortTimedOutTransactions", level=NOTABLE):
+class TransactionTimedOut(
+    Event, kind="transaction-timed-out", source="TransactionCoordinator#abortTimedOutTransactions", level=NOTABLE, changes=TRANSACTIONS
+):
     """A transaction exceeded transaction.timeout.ms, so the coordinator fences its producer and aborts the transaction."""
 
     broker: int
@@ -161,7 +165,7 @@ class VerificationFailed(Event, kind="verification-failed", source="AddPartition
     template = "b{broker} did not append a batch of {transactional_id} to {tp}: the coordinator did not confirm the transaction ({error})"
 
 
-class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#beginTransaction"):
+class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#beginTransaction", changes=TRANSACTIONS):
     """A producer began a transaction. No broker knows about the transaction until its first partition is added."""
 
     producer: str
@@ -172,7 +176,9 @@ class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#be
     template = "{producer} began a transaction with transactional ID {transactional_id} (producer ID {producer_id}, epoch {producer_epoch})"
 
 
-class TransactionEnded(Event, kind="transaction-ended", source="KafkaProducer#commitTransaction, #abortTransaction", level=NOTABLE):
+class TransactionEnded(
+    Event, kind="transaction-ended", source="KafkaProducer#commitTransaction, #abortTransaction", level=NOTABLE, changes=TRANSACTIONS
+):
     """A producer learned the outcome of its transaction."""
 
     producer: str
@@ -185,7 +191,7 @@ class TransactionEnded(Event, kind="transaction-ended", source="KafkaProducer#co
 
 
 class TransactionCallTimedOut(
-    Event, kind="transaction-call-timed-out", source="TransactionalRequestResult#await, KAFKA-7763", level=NOTABLE
+    Event, kind="transaction-call-timed-out", source="TransactionalRequestResult#await, KAFKA-7763", level=NOTABLE, changes=TRANSACTIONS
 ):
     """A call of a transactional producer failed with a TimeoutException, because it had no result after max.block.ms. The application can
     make the same call again."""
@@ -201,7 +207,7 @@ class TransactionCallTimedOut(
     )
 
 
-class ProducerStateChanged(Event, kind="producer-state", source="TransactionManager#transitionTo", level=NOTABLE):
+class ProducerStateChanged(Event, kind="producer-state", source="TransactionManager#transitionTo", level=NOTABLE, changes=TRANSACTIONS):
     """A transactional producer got its producer ID and epoch, or entered an error state. `error` is the reason for an error state."""
 
     producer: str

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, count_of
+from core.kafka.events.base import BROKER, NOTABLE, NOTHING, Event, count_of
 from core.sim.units import SECOND, format_duration
 
 
-class SessionExpired(Event, kind="session-expired", source="zookeeper.session.timeout.ms", level=NOTABLE):
+class SessionExpired(Event, kind="session-expired", source="zookeeper.session.timeout.ms", level=NOTABLE, changes=BROKER):
     """A broker's ZooKeeper session expired, and its ephemeral znodes were deleted."""
 
     broker: int
@@ -22,7 +22,7 @@ class SessionExpired(Event, kind="session-expired", source="zookeeper.session.ti
         return f"ZooKeeper deleted the session and znodes of b{self.broker}{why}"
 
 
-class BrokerJoined(Event, kind="broker-joined", source="KafkaZkClient#registerBroker", level=NOTABLE):
+class BrokerJoined(Event, kind="broker-joined", source="KafkaZkClient#registerBroker", level=NOTABLE, changes=BROKER):
     """A broker's znode was created. From now on, the broker counts as alive."""
 
     broker: int
@@ -31,7 +31,7 @@ class BrokerJoined(Event, kind="broker-joined", source="KafkaZkClient#registerBr
     template = "b{broker} is alive: its znode /brokers/ids/{broker} was created (zxid {broker_epoch})"
 
 
-class BrokerLeft(Event, kind="broker-left", source="KafkaController#processBrokerChange", level=NOTABLE):
+class BrokerLeft(Event, kind="broker-left", source="KafkaController#processBrokerChange", level=NOTABLE, changes=BROKER):
     """A broker's znode was deleted."""
 
     broker: int
@@ -42,7 +42,9 @@ class BrokerLeft(Event, kind="broker-left", source="KafkaController#processBroke
     )
 
 
-class ControllerRequestRefused(Event, kind="controller-request-refused", source="ReplicaManager#becomeLeaderOrFollower", level=NOTABLE):
+class ControllerRequestRefused(
+    Event, kind="controller-request-refused", source="ReplicaManager#becomeLeaderOrFollower", level=NOTABLE, changes=NOTHING
+):
     """A broker refused a request from a controller that had been replaced."""
 
     broker: int
@@ -92,7 +94,7 @@ class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager
         return f"b{self.broker} cannot become a follower of {self.tp} in epoch {self.leader_epoch}: {whom}; b{self.broker} {stays}"
 
 
-class FetcherAwaited(Event, kind="fetcher-awaited", source="AbstractFetcherManager#shutdownIdleFetcherThreads"):
+class FetcherAwaited(Event, kind="fetcher-awaited", source="AbstractFetcherManager#shutdownIdleFetcherThreads", changes=BROKER):
     """A broker stopped a fetcher whose last fetch has no response yet (before 1.1).
 
     The broker handles no other request of the controller until the leader responds, the fetch times out, or the connection breaks.
@@ -105,7 +107,9 @@ class FetcherAwaited(Event, kind="fetcher-awaited", source="AbstractFetcherManag
         return f"b{self.broker} waits for the response to its last fetch from b{self.leader} before it handles another request of the controller"
 
 
-class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#processLeaderAndIsrResponseReceived", level=NOTABLE):
+class ReplicasOffline(
+    Event, kind="replicas-offline", source="KafkaController#processLeaderAndIsrResponseReceived", level=NOTABLE, changes=BROKER
+):
     """A broker answered LeaderAndIsr with KAFKA_STORAGE_ERROR.
 
     The controller elects new leaders for the partitions in the broker's failed log directory.
@@ -122,7 +126,7 @@ class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#pr
         )
 
 
-class IsrChangesPublished(Event, kind="isr-changes-published", source="ReplicaManager#maybePropagateIsrChanges"):
+class IsrChangesPublished(Event, kind="isr-changes-published", source="ReplicaManager#maybePropagateIsrChanges", changes=BROKER):
     """A leader informed the controller about the partitions whose ISRs it has changed."""
 
     broker: int

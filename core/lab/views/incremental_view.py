@@ -22,13 +22,26 @@ import operator
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
-from core.kafka.events import DETAIL, KINDS, TopicDeleted
+from core.kafka.events import (
+    BROKER,
+    EVERYTHING,
+    KINDS,
+    LINK,
+    OFFSETS,
+    PARTITION_OF,
+    TOPICS,
+    TRANSACTIONS,
+    Acted,
+    Appended,
+    HighWatermarkAdvanced,
+)
 from core.kafka.health import STALL_BOUND, PartitionStatus
-from core.kafka.ids import TopicPartition
+from core.kafka.ids import TopicPartition, broker_at
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
 from core.lab.views import view_builder
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView, TopicView
+from core.sim.events import kind_of, time_of
 
 if TYPE_CHECKING:
     from core.lab.cluster_nodes import ClusterNodes
@@ -39,35 +52,11 @@ ROUND_ROBIN: Final = 2
 """The number of additional partitions that each call rebuilds, even though no event has named them."""
 
 
-def _topic_at(kind: str) -> int:
-    """Return the index of the topic in the tuple of an event kind; 0 if the kind names no partition. An event tuple contains the partition
-    number directly after the topic.
-    """
-    columns = list(KINDS[kind].columns)
-    return 4 + columns.index("topic") if "topic" in columns and "partition" in columns else 0
-
-
-_TOPIC_AT: Final = {kind: _topic_at(kind) for kind in KINDS}
-_NO_PARTITION_PREFIXES: Final = ("controller-", "link-", "group-", "process-", "service-", "transaction-")
-_NO_PARTITION_KINDS: Final = frozenset(
-    kind for kind, event in KINDS.items() if not _TOPIC_AT[kind] and (event.level == DETAIL or kind.startswith(_NO_PARTITION_PREFIXES))
-) - {"fetcher-disconnected"}
-"""The event kinds that change no partition."""
-_BROKER_KINDS: Final = (
-    frozenset(kind for kind in KINDS if not _TOPIC_AT[kind] and next(iter(KINDS[kind].columns), "") == "broker") - _NO_PARTITION_KINDS
-)
-"""The event kinds that can change every replica of a broker. In events of these kinds, the first column is the broker."""
-_LINK_KINDS: Final = frozenset({"link-cut", "link-healed"})
-"""The event kinds that can change the status of the partitions on two nodes.
-
-The first two columns of a link event are the two nodes.
-"""
-_TRANSACTION_PREFIX: Final = "transaction-"
-"""The prefix of the event kinds about transactions. Such an event can determine whether a transaction that holds back a partition's last
-stable offset will end.
-"""
-_APPENDED: Final = "append"
-_COMMITTED: Final = "high-watermark"
+_OFFSET_KINDS: Final = frozenset(name for name, kind in KINDS.items() if kind.changes == OFFSETS)
+_BROKER_OF: Final = {name: kind.reader("broker") for name, kind in KINDS.items() if kind.changes == BROKER}
+_NODES_OF: Final = {name: kind.reader("src", "dst") for name, kind in KINDS.items() if kind.changes == LINK}
+_APPENDED: Final = Appended.kind
+_COMMITTED: Final = HighWatermarkAdvanced.kind
 
 _ACTS_COVERED_BY_EVENTS: Final = frozenset(
     {
@@ -76,20 +65,6 @@ _ACTS_COVERED_BY_EVENTS: Final = frozenset(
     }
 )  # fmt: skip
 """The acts whose changes are all reported by other events."""
-
-_OFFSET_KINDS: Final = frozenset(
-    {
-        "append",
-        "follower-fetched",
-        "follower-append",
-        "follower-high-watermark",
-        "high-watermark",
-        "produce-acked",
-        "consumed",
-        "log-flushed",
-    }
-)
-"""The event kinds that change only offsets and record counters of the partition that they name."""
 
 _structure_of: Final = operator.attrgetter(
     "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "status", "not_fetching",
@@ -141,36 +116,38 @@ class IncrementalView:
 
     def on_event(self, event: tuple) -> None:
         """Mark the parts of the view that an event changes."""
-        kind = event[3]
-        at = _TOPIC_AT[kind]
-        if at:
-            tp = TopicPartition(event[at], event[at + 1])
+        kind = kind_of(event)
+        partition_of = PARTITION_OF.get(kind)
+        if partition_of is not None:
+            tp = TopicPartition(*partition_of(event))
             self._counters_changed[tp] = None
             if kind in _OFFSET_KINDS:
                 self._offsets_changed[tp] = None
                 if kind == _COMMITTED:
                     self._uncommitted.pop(tp, None)
-                    self._uncommitted[tp] = event[1]
+                    self._uncommitted[tp] = time_of(event)
                     if tp in self._stalled:
                         self._changed[tp] = None
                 elif kind == _APPENDED:
-                    self._uncommitted.setdefault(tp, event[1])
+                    self._uncommitted.setdefault(tp, time_of(event))
             else:
                 self._changed[tp] = None
                 if tp.topic == TRANSACTION_STATE_TOPIC:
                     self._changed.update(self._held_back)
-        elif kind in _BROKER_KINDS:
-            self._brokers_changed[event[4]] = None
+            return
+        changes = KINDS[kind].changes
+        if changes == BROKER:
+            self._brokers_changed[_BROKER_OF[kind](event)] = None
             self._changed.update(self._held_back)
-        elif kind == TopicDeleted.kind:
+        elif changes == TOPICS:
             self._views = []  # the next view is built anew, even if another topic has the same number of partitions
-        elif kind.startswith(_TRANSACTION_PREFIX):
+        elif changes == TRANSACTIONS:
             self._changed.update(self._held_back)
-        elif kind in _LINK_KINDS:
-            for name in event[4:6]:
-                if name[:1] == "b" and name[1:].isdecimal():
-                    self._brokers_changed[int(name[1:])] = None
-        elif kind not in _NO_PARTITION_KINDS and (kind != "act" or event[4] not in _ACTS_COVERED_BY_EVENTS):
+        elif changes == LINK:
+            for broker in map(broker_at, _NODES_OF[kind](event)):
+                if broker is not None:
+                    self._brokers_changed[broker] = None
+        elif changes == EVERYTHING and (kind != Acted.kind or Acted(event).act not in _ACTS_COVERED_BY_EVENTS):
             self._all_changed = True
 
     @property

@@ -21,6 +21,8 @@ from core.lab.views.incremental_view import IncrementalView
 from core.lab.views.view_builder import lags
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.running.runner import Run
 
 SPEC = ClusterSpec(
     brokers=tuple(BrokerSpec(i) for i in (1, 2, 3, 4)),
@@ -48,6 +50,7 @@ def without_ages(view: ClusterView) -> ClusterView:
             p,
             slowest_replicas=(),
             uncommitted_us=0,
+            held_us=0,
             replica_views=tuple(attrs.evolve(replica, caught_up_us=0, fetch_state="") for replica in p.replica_views),
         )
         for p in view.partitions
@@ -93,6 +96,21 @@ def test_the_incremental_view_equals_a_full_view(release: str, seed: int) -> Non
             assert lags(cluster) == furthest_behind(view)
     assert len(seen) > 100
     assert len(states) > 3
+
+
+@pytest.mark.parametrize("name", ["a2-delete-topic", "j1-killed-member-consumer", "i2-exactly-once", "k1-crash", "t10-unclean-election"])
+def test_the_incremental_view_follows_groups_transactions_and_services(name: str) -> None:
+    incremental: IncrementalView | None = None
+
+    def sink(event: tuple) -> None:
+        if incremental is not None:
+            incremental.on_event(event)
+
+    run = Run(catalogue.load(name), Release.named("4.3"), sink=sink)
+    incremental = IncrementalView(run.cluster)
+    while not run.finished and run.cluster.now < 60 * SECOND:
+        run.advance_to(run.cluster.now + SECOND // 4)
+        assert without_ages(incremental.view()) == without_ages(run.cluster.view())
 
 
 @pytest.mark.parametrize("release", ["3.3", "4.3"])
