@@ -207,7 +207,8 @@ class MetadataResponse(NamedTuple):
     """The response to a metadata request: (leader, leader epoch) for each partition; empty for an unknown topic.
 
     `error` is UNKNOWN_TOPIC_OR_PARTITION if the broker knows that the topic was deleted. `others` has (topic, leaders, error) for each
-    topic in the request's `others`. `brokers` are the brokers that the broker considers alive.
+    topic in the request's `others`. `brokers` are the brokers that the broker considers alive. `reliable_epochs` and `topic_ids` say what
+    brokers of this release put into the response (`MetadataResponse#hasReliableLeaderEpochs`, KIP-516).
     """
 
     correlation: int
@@ -216,6 +217,8 @@ class MetadataResponse(NamedTuple):
     error: str = "NONE"
     others: tuple[tuple[str, tuple[tuple[int, int], ...], str], ...] = ()
     brokers: tuple[int, ...] = ()
+    reliable_epochs: bool = True
+    topic_ids: bool = True
 
 
 class ProduceRequest(NamedTuple):

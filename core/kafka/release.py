@@ -368,6 +368,11 @@ class Release(ReprMixin):
             (KAFKA-6051, 1.1).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before 0.9,
             the controller learns about the ISR changes of a partition only while the partition is being reassigned.
+        reliable_leader_epochs: clients ignore what metadata says about a partition if its leader epoch is older than the newest one that they
+            have seen (`Metadata#lastSeenLeaderEpochs`, `MetadataResponse#hasReliableLeaderEpochs`, 2.4). Before 2.4, clients believe every
+            response.
+        metadata_topic_ids: metadata contains the IDs of topics, so clients notice that a topic was deleted and created again (KIP-516,
+            2.8). Before 2.8, they ignore such a topic until its leader epochs are as new as those of the deleted topic.
         validates_positions: when a consumer learns about a new leader, it requests the end offset of the leader epoch of the last record
             that it has read. If the epoch ends below the consumer's position, the consumer goes back to the end of the epoch. A consumer
             that starts at a committed offset ignores metadata that is older than the epoch of this offset (KIP-320, 2.3).
@@ -559,6 +564,8 @@ class Release(ReprMixin):
     leader_writes_isr: bool = _until("2.7")
     waits_for_stopped_fetchers: bool = _until("1.1")
     publishes_isr_changes: bool = _since("0.9")
+    reliable_leader_epochs: bool = _since("2.4")
+    metadata_topic_ids: bool = _since("2.8")
     validates_positions: bool = _since("2.4")
     keeps_paused_records: bool = _since("2.4")
     skips_buffered_brokers: bool = _since("4.0")

@@ -487,11 +487,18 @@ class ReplicaManager:
 
     def _metadata(self, request: MetadataRequest, sender: str) -> None:
         """Serve a metadata request: return the leaders of topics, and the live brokers, according to this broker's metadata."""
+        release, cache = self.broker.release, self.broker.metadata_cache
         others = tuple((topic, *self._topic_metadata(topic)) for topic in request.others)
         self.broker.reply(
             sender,
             MetadataResponse(
-                request.correlation, request.topic, *self._topic_metadata(request.topic), others, self.broker.metadata_cache.alive_brokers()
+                request.correlation,
+                request.topic,
+                *self._topic_metadata(request.topic),
+                others,
+                cache.alive_brokers(),
+                reliable_epochs=release.reliable_leader_epochs,
+                topic_ids=release.metadata_topic_ids,
             ),
         )
 

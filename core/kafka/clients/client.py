@@ -45,17 +45,41 @@ class Client(Node, metaclass=ABCMeta):
         clock: the client's own clock, which gives its records their timestamps.
         by_hand: whether the laboratory is in by-hand mode, in which metadata does not expire.
         topic_deleted: whether the last metadata says that the topic was deleted.
+        deleted_epochs: the newest leader epochs, by partition, of topics that were deleted while the client was using them, if the client
+            does not know the IDs of topics.
         api_versions: the feature levels that the client has learned about; None if no level has ever changed.
     """
 
     __slots__ = (
-        "_attempts_since", "_connected", "_correlation", "_lacked_topic_at", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_refreshed_at", "_wait_armed",
-        "account", "api_versions", "brokers", "by_hand", "clock", "config", "leaders", "name", "nodes", "other_leaders", "topic", "topic_deleted",
+        "_attempts_since",
+        "_connected",
+        "_correlation",
+        "_lacked_topic_at",
+        "_metadata_correlation",
+        "_metadata_node",
+        "_reconnect",
+        "_refreshed_at",
+        "_wait_armed",
+        "account",
+        "api_versions",
+        "brokers",
+        "by_hand",
+        "clock",
+        "config",
+        "deleted_epochs",
+        "leaders",
+        "name",
+        "next_broker",
+        "nodes",
+        "other_leaders",
+        "topic",
+        "topic_deleted",
     )  # fmt: skip
 
     name: Final[str]
     topic: Final[str]
     other_leaders: Final[dict[str, list[tuple[int, int]]]]
+    deleted_epochs: Final[dict[str, dict[int, int]]]
     _reconnect: Final[dict[str, tuple[int, int]]]
     _connected: Final[dict[str, None]]
 
@@ -75,13 +99,14 @@ class Client(Node, metaclass=ABCMeta):
         self.clock = RIGHT
         self.by_hand = False
         self._correlation = 0
-        self._next_broker = 0
+        self.next_broker = 0
         self._metadata_node = ""
         self._metadata_correlation = 0
         self._lacked_topic_at = NEVER
         self._refreshed_at = NEVER
         self._wait_armed = False
         self.topic_deleted = False
+        self.deleted_epochs = {}
         self.api_versions: ApiVersions | None = None
         self._reconnect = {}
         self._connected = {}
@@ -162,12 +187,12 @@ class Client(Node, metaclass=ABCMeta):
         Among equal brokers, each gets its turn. Kafka draws the first one at random.
         """
         now, nodes = self.journal.now, self.known_nodes()
-        candidates = [nodes[(self._next_broker + i) % len(nodes)] for i in range(len(nodes))]
+        candidates = [nodes[(self.next_broker + i) % len(nodes)] for i in range(len(nodes))]
         connected = [broker for broker in candidates if self.is_connected(broker)]
         idle = [broker for broker in connected if not self.awaits_response(broker)]
         ready = [broker for broker in candidates if self.reconnect_time(broker) <= now]
         broker = (idle or connected or ready or candidates)[0]
-        self._next_broker = (nodes.index(broker) + 1) % len(nodes)
+        self.next_broker = (nodes.index(broker) + 1) % len(nodes)
         return broker
 
     def _rebootstrap_if_needed(self) -> None:
@@ -255,11 +280,11 @@ class Client(Node, metaclass=ABCMeta):
             self.nodes = tuple([broker_address(broker) for broker in response.brokers])
             self._attempts_since = NEVER
         self.topic_deleted = response.error != errors.NONE
-        changed = _merge(self.leaders, response.leaders, deleted=self.topic_deleted)
-        others = [
-            (topic, _merge(self.other_leaders[topic], leaders, deleted=error != errors.NONE)) for topic, leaders, error in response.others
-        ]
-        if not (response.leaders and all(leaders for _, leaders, _ in response.others)):
+        changed = self._merge(self.topic, response.leaders, response.error, response)
+        others = [(topic, self._merge(topic, leaders, error, response)) for topic, leaders, error in response.others]
+        if not (
+            response.leaders and all(leaders for _, leaders, _ in response.others) and self.leaders and all(self.other_leaders.values())
+        ):
             self._lacked_topic_at = self.journal.now
         if not self.by_hand:
             self.timer(self.config.metadata_max_age, "metadata-age", response.correlation)
@@ -267,6 +292,31 @@ class Client(Node, metaclass=ABCMeta):
         for topic, partitions in others:
             self.other_leaders_changed(topic, partitions)
         self.metadata_updated()
+
+    def _merge(self, topic: str, found: tuple[tuple[int, int], ...], error: str, response: MetadataResponse) -> list[int]:
+        """Update the known leaders of a topic from a metadata response, which might be older than what the client already knows. Return the
+        partitions whose leader or leader epoch has changed (`Metadata#updateLatestMetadata`)."""
+        known = self.leaders_of(topic)
+        ignores_older = self.config.ignores_older_epochs and response.reliable_epochs
+        if error != errors.NONE:
+            if known and ignores_older and not (self.config.knows_topic_ids and response.topic_ids):
+                deleted = self.deleted_epochs.setdefault(topic, {})
+                deleted.update((partition, max(epoch, deleted.get(partition, epoch))) for partition, (_, epoch) in enumerate(known))
+            known.clear()
+        past = self.deleted_epochs.get(topic)
+        if past and all(epoch < past.get(partition, epoch) for partition, (_, epoch) in enumerate(found)):
+            return []
+        changed = []
+        for partition, (leader, epoch) in enumerate(found):
+            if past and epoch < past.get(partition, epoch):
+                leader, epoch = NO_LEADER, NO_EPOCH
+            if partition >= len(known):
+                known.append((leader, epoch))
+            elif epoch >= known[partition][1] or not ignores_older:
+                if known[partition] != (leader, epoch):
+                    changed.append(partition)
+                known[partition] = (leader, epoch)
+        return changed
 
     def _api_versions_arrived(self, response: ApiVersionsResponse, _: str) -> None:
         if self.api_versions is not None:
@@ -295,19 +345,3 @@ class Client(Node, metaclass=ABCMeta):
     @abstractmethod
     def connection_lost(self, node: str) -> None:
         """Handle a broken connection to a broker."""
-
-
-def _merge(known: list[tuple[int, int]], found: tuple[tuple[int, int], ...], *, deleted: bool) -> list[int]:
-    """Update the known leaders from a metadata response, which might be older than what the client already knows. Return the partitions
-    whose leader or leader epoch has changed."""
-    if deleted:
-        known.clear()
-    changed = []
-    for partition, (leader, epoch) in enumerate(found):
-        if partition >= len(known):
-            known.append((leader, epoch))
-        elif epoch >= known[partition][1]:
-            if known[partition] != (leader, epoch):
-                changed.append(partition)
-            known[partition] = (leader, epoch)
-    return changed

@@ -94,6 +94,8 @@ class ClientConfig(ReprMixin):
         bootstrap: the addresses of bootstrap.servers; empty for all brokers.
         rebootstraps: whether metadata.recovery.strategy is rebootstrap.
         rebootstrap_trigger: metadata.recovery.rebootstrap.trigger.ms; -1 in releases that have no such setting.
+        ignores_older_epochs: whether the client ignores metadata with an older leader epoch (`Release.reliable_leader_epochs`).
+        knows_topic_ids: whether the client notices that a topic was created again (`Release.metadata_topic_ids`).
     """
 
     request_timeout: int
@@ -127,6 +129,8 @@ class ClientConfig(ReprMixin):
     bootstrap: tuple[str, ...] = ()
     rebootstraps: bool = True
     rebootstrap_trigger: int = 300_000 * US_PER_MS
+    ignores_older_epochs: bool = True
+    knows_topic_ids: bool = True
 
     @property
     def idempotent(self) -> bool:
@@ -259,6 +263,8 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
         rebootstrap_trigger=value_of("metadata.recovery.rebootstrap.trigger.ms") * US_PER_MS
         if CLIENT_SETTINGS["metadata.recovery.rebootstrap.trigger.ms"].is_in(release)
         else -1,
+        ignores_older_epochs=release.reliable_leader_epochs,
+        knows_topic_ids=release.metadata_topic_ids,
     )
 
 

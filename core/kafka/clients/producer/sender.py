@@ -199,7 +199,7 @@ class Sender(RecordAccumulator):
         """Request a producer ID if the producer needs one and is not transactional. A producer does so when it starts, before it has records
         to send (`Sender#runOnce`, `TransactionManager#bumpIdempotentEpochAndResetIdIfNeeded`; before 2.7, `Sender#maybeWaitForProducerId`)."""
         if self.idempotent and self.transactions is None and self.producer_id == NONE:
-            self._request_producer_id(self._metadata_node or next(iter(self._connected), "") or self.known_nodes()[self._next_broker])
+            self._request_producer_id(self._metadata_node or next(iter(self._connected), "") or self.known_nodes()[self.next_broker])
 
     def _request_producer_id(self, node: str) -> None:
         """Request a producer ID from a broker, at most once per request timeout (InitProducerId)."""
