@@ -15,12 +15,12 @@ from core.lab.views.partition_view import PartitionView
 from core.sim.units import SECOND
 from scenarios.describe.render import from_view, render_describe
 from tests.fidelity.aligning import aligned
-from tests.fidelity.explained import DIFFERENT, EXPLAINED
+from tests.fidelity.explained import EXPLAINED
 from tests.fidelity.recording import Point, RecordedReplica, Recording
 from tests.fidelity.rejoining import Timed, entered, forget_times, same_order, without_races
 from tests.fidelity.replay import ModelPoint, OtherController, Replayed, replay
 
-SEEDS: Final = 16
+SEEDS: Final = 24
 """The number of replays of a drill that are compared at most."""
 
 CONTROLLER_SEEDS: Final = 64
@@ -150,7 +150,7 @@ def best_replay(recording: Recording) -> Best:
     if recording.control_plane != "kraft":
         brokers = recording.points[0].live if recording.controller is None else (recording.controller,)
         controllers = [broker_address(broker) for broker in brokers]
-    most = 1 if recording.name in DIFFERENT else SEEDS * len(controllers)
+    most = SEEDS * len(controllers)
     seeds = range(SEEDS if recording.control_plane == "kraft" else CONTROLLER_SEEDS)
     courses = [partial(_course, recording, seed, controller) for seed in seeds for controller in controllers]
     return best_of(courses, EXPLAINED, most)

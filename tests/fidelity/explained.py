@@ -59,12 +59,9 @@ EXPLAINED: Final = {
 
 DIFFERENT: Final[dict[str, str]] = {
     "0.10.2.2-3": "kafka-topics takes ReplicationFactor from the head of a map, whose order in this release is not modeled",
-    "0.11.0.3-3": "one idempotent producer writes to all topics, and expired records of one topic change its producer ID",
+    "0.11.0.3-3": "the coordinator gives the producer a new ID at another time, so one batch more is written, and elections differ by a race",
     "2.1.1-2": "a follower that was being stopped was added to the ISR once more, where it stays as long as its log is as long as its leader's "
     "(KAFKA-7152)",
     "2.1.1-3": "followers that were being stopped were added to the ISR once more, and the controller removed them again, in a higher epoch",
-    "2.8.2-908": "a producer whose last metadata names only the dead broker 3 delivers some of its batches after 8 seconds to brokers that "
-    "were started later; the recording does not show how it found them",
-    "2.4.1-612": "a client that knows a higher leader epoch of a topic ignores the metadata of the topic that was created again",
 }
 """The recordings from which the model is known to differ, each with the reason."""

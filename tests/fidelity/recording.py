@@ -115,7 +115,8 @@ class Recording:
 
     Attributes:
         name: `<kafka version>-<drill>`.
-        version: the Kafka version, such as 4.1.1.
+        version: the Kafka version of the brokers, such as 4.1.1.
+        clients: the Kafka version of the producers.
         control_plane: `kraft` or `zookeeper`.
         settings: the settings of brokers that differed from Kafka's defaults; producer: the same for producers.
         initial: the describe output before the first act.
@@ -126,6 +127,7 @@ class Recording:
 
     name: str
     version: str
+    clients: str
     control_plane: str
     settings: dict[str, int]
     producer: dict[str, int]
@@ -206,6 +208,7 @@ def _recording(name: str, raw: dict[str, Any]) -> Recording:
     return Recording(
         name=name,
         version=raw["kafka"],
+        clients=raw.get("clients", raw["kafka"]),
         control_plane=raw["control_plane"],
         settings={key: value for key, value in settings.items() if not key.startswith("producer ")},
         producer={key.removeprefix("producer "): value for key, value in settings.items() if key.startswith("producer ")},

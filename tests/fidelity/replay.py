@@ -13,6 +13,8 @@ from typing import Any, Final
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.clients.client_config import client_config
+from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.events import PartitionChanged, ProduceAcked, decode
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.lab import acts
@@ -23,7 +25,7 @@ from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.spec import to_cluster_spec
-from tests.fidelity.recording import TOPIC_PREFIX, RecordedAct, Recording, State, partition_named
+from tests.fidelity.recording import TOPIC_PREFIX, RecordedAct, Recording, State, partition_named, release_of
 
 LEAD: Final = 12 * SECOND
 """The time in µs that the model runs before the drill begins."""
@@ -140,9 +142,7 @@ def replay(recording: Recording, *, seed: int = 0, controller: str = "", same_co
     """
     events: list[Any] = []
     cluster = Cluster(cluster_spec(recording, controller), recording.release, seed=seed, sink=events.append)
-    for producer in _producers(recording):
-        cluster.do(acts.Load(producer[1], 1, acks=_acks(producer[0]), producer=_name(*producer), idempotence=producer[0] == "alli"))
-        cluster.do(acts.StopLoad(_name(*producer)))
+    _start_producers(cluster, recording, seed)
     due = sorted(_due(recording, seed), key=lambda one: one.at)
     points: list[ModelPoint] = []
     refused: dict[int, str] = {}
@@ -246,7 +246,7 @@ def _in_the_model(act: RecordedAct) -> Iterator[tuple[int, acts.Act]]:
                         records,
                         tp.partition,
                         acks=_acks(acknowledged),
-                        producer=_name(acknowledged, tp.topic),
+                        producer=_name(acknowledged),
                         idempotence=idempotent,
                     ),
                 )
@@ -276,14 +276,26 @@ def _acks(word: str) -> str:
     return "all" if word == "alli" else word
 
 
-def _name(acknowledged: str, topic: str) -> str:
-    return f"acks-{acknowledged}-{topic}"
+def _name(acknowledged: str) -> str:
+    return f"acks-{acknowledged}"
 
 
-def _producers(recording: Recording) -> list[tuple[str, str]]:
-    """Return each pair (acks, topic) for which the drill produces records."""
-    found = {(word, partition_named(name).topic) for act in recording.acts for name, _, word in act.fields.get("what", ())}
-    return sorted(found)
+def _start_producers(cluster: Cluster, recording: Recording, seed: int) -> None:
+    """Start a producer for each value of acks with which the drill produces records. Each of them knows all topics. The seed chooses the
+    broker that a producer asks next for metadata, which Kafka draws at random."""
+    first, *others = (topic.name for topic in cluster.spec.topics)
+    for acknowledged in sorted({word for act in recording.acts for _, _, word in act.fields.get("what", ())}):
+        name = _name(acknowledged)
+        cluster.do(acts.Load(first, 1, acks=_acks(acknowledged), producer=name, idempotence=acknowledged == "alli"))
+        cluster.do(acts.StopLoad(name))
+        producer = cluster.producer(name)
+        assert producer is not None
+        release = release_of(recording.clients)
+        given = (*cluster.spec.clients, ("acks", _acks(acknowledged)), ("enable.idempotence", str(acknowledged == "alli").lower()))
+        producer.configure(client_config(PRODUCER, given, release), release)
+        producer.next_broker += seed
+        for topic in others:
+            producer.write_topic(topic)
 
 
 # --- what came of it -------------------------------------------------------------------------------------------------
@@ -350,7 +362,7 @@ def _acknowledged(recording: Recording, events: list[Any]) -> dict[int, dict[Top
     acknowledged = [(event[1], decode(event)) for event in events if event[3] == ProduceAcked.kind]
     for place, (number, act) in enumerate(produced):
         until = _time(produced[place + 1][1].at) if place + 1 < len(produced) else None
-        names = {_name(word, partition_named(name).topic) for name, _, word in act.fields["what"]}
+        names = {_name(word) for _, _, word in act.fields["what"]}
         for at, event in acknowledged:
             assert isinstance(event, ProduceAcked)
             if at >= _time(act.at) and (until is None or at < until) and event.producer in names:
