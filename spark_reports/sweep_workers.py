@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from scenarios.sweeps.grid.grid import Grid
-from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, from_text, simulate_chunk, to_text
+from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, RunStopped, from_text, simulate_chunk, to_text
 from spark_reports.thread_pool import pool_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ JOBS: Final = 2
 """The number of jobs that run at the same time."""
 
 _FAILED: Final = re.compile(r"RunFailed: (cell \d+, seed \d+: .*)")
+_STOPPED: Final = re.compile(r"RunStopped: (cell \d+, seed \d+: .*)")
 
 
 class SparkWorkers:
@@ -60,6 +61,8 @@ class SparkWorkers:
                     for future in done:
                         yield from future.result()
             except PySparkException as failure:
+                if match := _STOPPED.search(str(failure)):
+                    raise RunStopped(match[1]) from failure
                 if match := _FAILED.search(str(failure)):
                     raise RunFailed(match[1]) from failure
                 raise

@@ -84,9 +84,9 @@ _signals: _Signals | None = None
 
 
 @contextlib.contextmanager
-def raise_on_signals() -> Iterator[None]:
+def raise_on_signals(seconds: float | None = None) -> Iterator[None]:
     """Raise `Terminated` within the block when one of `SIGNALS` arrives. Signals that this process already ignores, for example because of
-    `nohup`, remain ignored.
+    `nohup`, remain ignored. If `seconds` is given, the block also gets the signal SIGALRM after that time.
 
     Python handles signals only in the main thread. Outside the main thread, and inside another `raise_on_signals` block, this context
     manager has no effect.
@@ -97,13 +97,17 @@ def raise_on_signals() -> Iterator[None]:
         return
     _signals = _Signals()
     report_unraisable, sys.unraisablehook = sys.unraisablehook, _report_unraisable(_signals, sys.unraisablehook)
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    before = {number: signal.getsignal(number) for number in (*SIGNALS, *([] if seconds is None else [signal.SIGALRM]))}
+    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN or number == signal.SIGALRM]
     try:
         for number in taken:
             signal.signal(number, _signals.handle)
+        if seconds is not None:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     finally:
+        if seconds is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for number in taken:
             signal.signal(number, before[number] or signal.SIG_DFL)
         sys.unraisablehook = report_unraisable

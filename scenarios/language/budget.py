@@ -1,4 +1,4 @@
-"""The budget of a run, which is the same for every kind of script: how many servers, clients, partitions, and requests it can have, how much
+"""The budget of a run, which is the same for every kind of script, and for the grids of sweeps: how many servers, clients, partitions, and requests it can have, how much
 virtual time it can take, and how many events it can record.
 
 A script that asks for more is refused with the place of the excess, because such a run would end only when the memory or the patience runs
@@ -26,10 +26,10 @@ MAX_EVENTS: Final = 1_000_000_000
 _YEARS: Final = MAX_DURATION // (365 * 86_400 * 1_000_000)
 
 
-def check_clients(clients: Collection[str], node: Node) -> None:
-    """Refuse a script that names too many clients."""
+def check_clients(clients: Collection[str], node: Node, *, whole: str = "script") -> None:
+    """Refuse a script, or a `whole` of another kind, that names too many clients."""
     if len(clients) > MAX_CLIENTS:
-        raise node.error(f"the script has {len(clients):,} clients", f"use at most {MAX_CLIENTS:,}")
+        raise node.error(f"the {whole} has {len(clients):,} clients", f"use at most {MAX_CLIENTS:,}")
 
 
 def check_partitions(topics: Mapping[str, int], node: Node) -> None:

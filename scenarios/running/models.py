@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import accumulate
 
@@ -13,6 +13,7 @@ from core.lab.model_comparison.script import Script, script_of
 from core.lab.model_comparison.systems import VARIANTS, Variant
 from core.lab.model_comparison.table import COPY_MEANINGS, MEANINGS, copy_table, difference_lines, text_table
 from core.lab.spec import Pace
+from core.sim.journal import Sink, null_sink
 from core.sim.units import SECOND, format_duration
 from scenarios import catalogue
 from scenarios.errors import InputError
@@ -26,16 +27,16 @@ def fault_names() -> list[str]:
     return [fault.name for fault in FAULTS]
 
 
-def lines(name: str, models: Sequence[str], seed: int) -> Iterator[str]:
-    """Run a fault, or the faults of a scenario, and yield the lines of the result.
+def lines(name: str, models: Sequence[str], seed: int, new_sink: Callable[[], Sink] = lambda: null_sink) -> Iterator[str]:
+    """Run a fault, or the faults of a scenario, and yield the lines of the result. `new_sink` returns the sink of the next run's events.
 
     Raises:
         InputError: there is no such model or scenario, or no act in the scenario applies to other models.
     """
     variants = tuple(variant_of(model) for model in models)
-    script = _script(name)
+    script = _script(name, new_sink)
     fault = script.fault
-    comparison = Comparison(variants, fault, seed)
+    comparison = Comparison(variants, fault, seed, new_sink)
     reports = comparison.finish()
     yield f"{fault.name}: {fault.title}"
     for time, act in fault.steps:
@@ -68,12 +69,12 @@ def variant_of(name: str) -> Variant:
     raise InputError(f"--model: there is no model {name}; {hint}")
 
 
-def _script(name: str) -> Script:
+def _script(name: str, new_sink: Callable[[], Sink]) -> Script:
     known = {fault.name: fault for fault in FAULTS}
-    return Script(known[name], ()) if name in known else _script_of_scenario(catalogue.load(name))
+    return Script(known[name], ()) if name in known else _script_of_scenario(catalogue.load(name), new_sink)
 
 
-def _script_of_scenario(scenario: Scenario) -> Script:
+def _script_of_scenario(scenario: Scenario, new_sink: Callable[[], Sink]) -> Script:
     """Return the faults of a scenario, at the times at which its acts happen under Kafka.
 
     Raises:
@@ -83,7 +84,7 @@ def _script_of_scenario(scenario: Scenario) -> Script:
     if len(replicas) < 2:
         raise InputError(f"{scenario.source}: the first partition has one replica; a comparison needs at least two copies")
     servers = {broker: f"n{number}" for number, broker in enumerate(replicas, 1)}
-    timeline = [(time, act) for time, step in _timed_steps(scenario) for act in step.acts]
+    timeline = [(time, act) for time, step in _timed_steps(scenario, new_sink) for act in step.acts]
     script = script_of(scenario.name, scenario.headline, timeline, servers)
     if not script.fault.steps:
         words = ", ".join(dict.fromkeys(act.word for _, act in timeline)) or "none"
@@ -106,7 +107,7 @@ def _replicas(scenario: Scenario) -> tuple[int, ...]:
     return tuple(sorted(partition.replicas, key=lambda broker: broker != partition.leader))
 
 
-def _timed_steps(scenario: Scenario) -> list[tuple[int, KafkaStep]]:
+def _timed_steps(scenario: Scenario, new_sink: Callable[[], Sink]) -> list[tuple[int, KafkaStep]]:
     """Return the steps, each with the time at which the step runs, in µs.
 
     If steps wait for a state of Kafka (`until`), the scenario runs under Kafka first, and the times from that run apply to all models.
@@ -117,7 +118,7 @@ def _timed_steps(scenario: Scenario) -> list[tuple[int, KafkaStep]]:
     if scenario.spec.pace is Pace.BY_HAND:
         return list(zip(accumulate(max(step.wait, SECOND) for step in steps), steps, strict=True))
     if any(step.until for step in steps):
-        return _steps_under_kafka(scenario, release)
+        return _steps_under_kafka(scenario, release, new_sink)
     timed = []
     now = 0
     for step in steps:
@@ -126,9 +127,9 @@ def _timed_steps(scenario: Scenario) -> list[tuple[int, KafkaStep]]:
     return timed
 
 
-def _steps_under_kafka(scenario: Scenario, release: Release) -> list[tuple[int, KafkaStep]]:
+def _steps_under_kafka(scenario: Scenario, release: Release, new_sink: Callable[[], Sink]) -> list[tuple[int, KafkaStep]]:
     """Run a scenario under Kafka, and return its steps with their times."""
-    run = Run(scenario, release)
+    run = Run(scenario, release, sink=new_sink())
     timed = []
     while (step := run.next_step) is not None and (due := run.next_due()) is not None:
         if run.advance_to(due, steps=1):

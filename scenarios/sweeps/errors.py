@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class SweepError(Exception):
     """A sweep cannot be completed. The message describes the problem, where it occurred, and how to fix it."""
+
+
+class SweepLimitReached(SweepError):
+    """A run of a sweep was stopped, because it reached a limit."""

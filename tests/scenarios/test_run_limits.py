@@ -111,3 +111,17 @@ def test_a_long_run_shows_its_progress_on_a_terminal(terminal: bool, scripts: di
     assert last.startswith("isrlab: kafka (4.3): stopped after 0.5 s")
     assert all("virtual time" in each and "events" in each for each in shown[1:])
     assert bool(shown) == terminal
+
+
+@pytest.mark.parametrize(("fault", "events"), [("primary-dies", "500"), ("a4-cancelled-reassignment", "40")])
+def test_models_side_by_side_stop_at_the_limits(fault: str, events: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second scenario waits for states of Kafka, and is therefore first run under Kafka alone."""
+    for option, value, told in (
+        ("--max-events", events, f"{events} events (--max-events)"),
+        ("--max-seconds", "0.001", "0.001 s (--max-seconds)"),
+    ):
+        assert main(["run", fault, "--model", "kafka", "--model", "mysql", option, value]) == 3
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.startswith(f"isrlab: {fault}: stopped after {told}, at virtual time ")
+        assert captured.err.count("\n") == 1

@@ -182,3 +182,37 @@ def display_of(arguments: argparse.Namespace) -> DisplayOptions:
         raise InputError(f"--palette: no palette '{arguments.palette[:40]}'; {did_you_mean(arguments.palette, PALETTES)}")
     keymap = load_keymap(None if arguments.keys is None else Path(arguments.keys))
     return DisplayOptions(fps, arguments.slow_link, True if arguments.ascii else None, arguments.palette, keymap)
+
+
+def max_events_of(text: str | None) -> int | None:
+    """Return the value of the option `--max-events`.
+
+    Raises:
+        InputError: the text is not a number of events.
+    """
+    from scenarios.errors import InputError
+
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 19 and int(text) > 0):
+        raise InputError(f"--max-events: '{text[:40]}' is not a number of events; write a whole number from 1")
+    return int(text)
+
+
+def max_seconds_of(text: str | None) -> float | None:
+    """Return the value of the option `--max-seconds`.
+
+    Raises:
+        InputError: the text is not a time.
+    """
+    from scenarios.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise InputError(f"--max-seconds: '{text[:40]}' is not a time; write a number of seconds, for example 60")
+    return seconds

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scenarios.gc_disabled import gc_disabled
 from scenarios.io.standard_streams import print_error, print_json, print_lines, print_messages
 from tui.commands.console import write_text
-from tui.commands.options import add_feature_option, add_run_options, features_of, release_of, seed_of
+from tui.commands.options import add_feature_option, add_run_options, features_of, max_events_of, max_seconds_of, release_of, seed_of
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
 
 if TYPE_CHECKING:
@@ -80,20 +79,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _watch(arguments: argparse.Namespace) -> RunWatch:
     """Return the watch over the runs, with the limits from the command line."""
-    from scenarios.errors import InputError
     from scenarios.language.budget import MAX_EVENTS
     from tui.commands.run_watch import RunWatch
 
-    events, seconds = arguments.max_events, arguments.max_seconds
-    if events is not None and not (events.isascii() and events.isdecimal() and len(events) < 19 and int(events) > 0):
-        raise InputError(f"--max-events: '{events[:40]}' is not a number of events; write a whole number from 1")
-    try:
-        limit = None if seconds is None else float(seconds)
-    except ValueError:
-        limit = math.nan
-    if limit is not None and not 0 < limit < 1e9:
-        raise InputError(f"--max-seconds: '{seconds[:40]}' is not a time; write a number of seconds, for example 60")
-    return RunWatch(MAX_EVENTS if events is None else int(events), limit)
+    return RunWatch(max_events_of(arguments.max_events) or MAX_EVENTS, max_seconds_of(arguments.max_seconds))
 
 
 def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
@@ -215,14 +204,14 @@ def _run_models(arguments: argparse.Namespace, watch: RunWatch) -> int:
         from scenarios.io.termination_signals import raise_on_signals
         from scenarios.running import models
 
-    for option in ("release", "feature", "log", "junit", "json", "show", "at", "max-events"):
-        if getattr(arguments, option.replace("-", "_")):
+    for option in ("release", "feature", "log", "junit", "json", "show", "at"):
+        if getattr(arguments, option):
             raise InputError(f"--{option}: cannot be combined with --model")
     seed = seed_of(arguments.seed)
     with raise_on_signals():
         for name in arguments.scenarios or models.fault_names():
             with watch.over(name):
-                lines = list(models.lines(name, arguments.model, 0 if seed is None else seed))
+                lines = list(models.lines(name, arguments.model, 0 if seed is None else seed, lambda: watch.sink(None)))
             print_lines(lines, flush=True)
     return HELD
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import attrs
+
 from core.sim.units import format_duration
 from scenarios.errors import InputError
 from scenarios.io.output_files import check_outputs, is_stdout, write_atomically
 from scenarios.io.standard_streams import print_error, print_json, print_messages, print_text, styled
 from scenarios.io.termination_signals import Terminated, defer_signals, raise_on_signals
-from scenarios.sweeps.errors import SweepError
+from scenarios.sweeps.errors import SweepError, SweepLimitReached
 from scenarios.sweeps.execution.checkpoint import Checkpoint
 from scenarios.sweeps.execution.process_workers import ProcessWorkers
 from scenarios.sweeps.execution.rounds import sweep_runs
@@ -28,6 +31,7 @@ from scenarios.sweeps.output.result_files import json_of, write_results
 from scenarios.sweeps.output.texts import counted
 from scenarios.sweeps.simulation.models.experiment import MODELS
 from spark_reports.errors import ReportError
+from tui.exit_codes import LIMIT_REACHED
 
 DEFAULT_RUNS: Final = 100
 """The default number of runs for each cell."""
@@ -58,6 +62,8 @@ def main_sweep(
     as_json: bool = False,
     quiet: bool = False,
     models: Sequence[str] = (),
+    max_events: int | None = None,
+    max_seconds: float | None = None,
 ) -> int:
     """Run the sweep that a grid describes. The table is printed to stdout, and everything else is printed to stderr.
 
@@ -73,9 +79,11 @@ def main_sweep(
         as_json: whether to print one JSON document instead of a table.
         quiet: whether to hide progress.
         models: which systems to run in a grid of models; empty for all.
+        max_events: the number of events after which a run, and with it the sweep, is stopped; None for no limit.
+        max_seconds: the real time after which the sweep is stopped; None for no limit.
 
     Returns:
-        0 on success, or 2 after an error.
+        0 on success, 2 after an error, or 3 if the sweep was stopped at a limit.
 
     Raises:
         InputError: the grid is invalid.
@@ -87,6 +95,7 @@ def main_sweep(
         if grid.experiment is not MODELS:
             raise InputError(f"--model: {grid.source} is a grid of Kafka's settings; name a grid with 'models', or omit the grid")
         grid = only_models(grid, models)
+    grid = attrs.evolve(grid, max_events=max_events)
     check_outputs({"--json": "-" if as_json else None, "--html": html}, [grid.source])
     progress = _Progress(quiet)
     try:
@@ -94,14 +103,20 @@ def main_sweep(
         checkpoint = None if out is None else Checkpoint(out, grid)
         begun = time.monotonic()
         try:
-            with raise_on_signals(), _workers(master, conf, processes, progress.say) as workers:
+            with raise_on_signals(max_seconds), _workers(master, conf, processes, progress.say) as workers:
                 progress.say(
                     f"{grid.name}: {counted(len(grid.cells), 'cell')}, {counted(runs, 'run')} each, of {format_horizon(grid.horizon)}"
                 )
                 result, every = sweep_runs(grid, runs, workers, checkpoint, width, progress.tell)
-        except Terminated:
+        except (Terminated, SweepLimitReached) as stopped:
             kept = f"; {out} has the finished runs; to continue, run the same command again" if out else ""
             progress.end_line()
+            if isinstance(stopped, SweepLimitReached):
+                print_error(f"{grid.name}: {stopped}{kept}")
+                return LIMIT_REACHED
+            if stopped.signal == signal.SIGALRM:
+                print_error(f"{grid.name}: stopped after {max_seconds:g} s (--max-seconds){kept}")
+                return LIMIT_REACHED
             print_error(f"stopped{kept}")
             raise
         progress.say(f"{counted(result.runs, 'run')} in {format_duration(round((time.monotonic() - begun) * 1e6))}")

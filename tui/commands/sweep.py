@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from scenarios.io.standard_streams import print_error
-from tui.commands.options import add_spark_options, seed_of
+from tui.commands.options import add_spark_options, max_events_of, max_seconds_of, seed_of
 from tui.exit_codes import BAD_INPUT
 
 
@@ -41,6 +41,8 @@ def add_commands(commands: Any) -> None:
         help="keep finished runs in this directory, and write the results to it: CSV, JSON, HTML, and a scenario for each seed that loses records",
     )
     sweep.add_argument("--html", metavar="FILE", help="write the report to this file")
+    sweep.add_argument("--max-events", metavar="N", help="stop the sweep if a run has this many events, with exit code 3")
+    sweep.add_argument("--max-seconds", metavar="S", help="stop the sweep after this many seconds of real time, with exit code 3")
     add_spark_options(sweep)
     sweep.add_argument("--processes", metavar="N", help="run the sweep in N processes on this machine, without Spark")
     sweep.add_argument("--json", action="store_true", help="print the table as one JSON document")
@@ -78,6 +80,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         as_json=arguments.json,
         quiet=arguments.quiet,
         models=arguments.model or (),
+        max_events=max_events_of(arguments.max_events),
+        max_seconds=max_seconds_of(arguments.max_seconds),
     )
 
 

@@ -7,6 +7,7 @@ reads from the secondaries in turn. `probe` and `probe-r` measure when writes an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import attrs
@@ -193,9 +194,12 @@ class Comparison:
         runs: the run of each system.
     """
 
-    def __init__(self, variants: tuple[Variant, ...], fault: Fault, seed: int = 0) -> None:
+    def __init__(
+        self, variants: tuple[Variant, ...], fault: Fault, seed: int = 0, new_sink: Callable[[], Sink] = lambda: null_sink
+    ) -> None:
+        """Build the systems. `new_sink` returns the sink of the next system's events."""
         self.fault = fault
-        self.runs = tuple(Run(variant, fault, seed) for variant in variants)
+        self.runs = tuple(Run(variant, fault, seed, new_sink()) for variant in variants)
 
     def run_until(self, time: int) -> tuple[SystemView, ...]:
         """Run all systems until a given time since the start, and return their views."""

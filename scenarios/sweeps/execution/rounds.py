@@ -12,11 +12,11 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from scenarios.sweeps.errors import SweepError
+from scenarios.sweeps.errors import SweepError, SweepLimitReached
 from scenarios.sweeps.execution.checkpoint import Checkpoint
 from scenarios.sweeps.execution.workers import Workers
 from scenarios.sweeps.grid.grid import C, Grid, Run
-from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed
+from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, RunStopped
 from scenarios.sweeps.statistics.cell_results import CellResult, SweepResult, cell_result
 from scenarios.sweeps.statistics.estimates import wilson
 
@@ -86,6 +86,8 @@ def sweep_runs(
                 sizes.learn(finished)
                 left -= len(finished.runs)
                 report_progress(left)
+        except RunStopped as stopped:
+            raise SweepLimitReached(str(stopped)) from None
         except RunFailed as failure:
             raise SweepError(f"the sweep stopped: {failure}") from failure
         for number in open_cells:

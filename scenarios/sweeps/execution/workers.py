@@ -21,6 +21,7 @@ class Workers(Protocol):
 
         Raises:
             RunFailed: a run failed.
+            RunStopped: a run reached a limit.
             SweepError: there are no workers left.
         """
 

@@ -41,6 +41,11 @@ class Duration:
     most: int = 0
     mean: int = 0
 
+    @property
+    def expected(self) -> int:
+        """The mean of the distribution, in µs."""
+        return self.mean or (self.least + self.most) // 2
+
     def draw(self, draw: random.Random) -> int:
         """Draw a duration of at least a millisecond."""
         if self.mean:

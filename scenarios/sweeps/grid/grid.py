@@ -83,6 +83,7 @@ class Grid(Generic[C]):
         cells: the cells, in order.
         faults: the fault model, which is the same for all cells.
         horizon: the time that a run represents.
+        max_events: the number of events after which a run is stopped; None for no limit.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Grid(Generic[C]):
     cells: tuple[C, ...]
     faults: tuple[Fault, ...]
     horizon: int
+    max_events: int | None = None
 
     def cell(self, number: int) -> C:
         """Return the cell with the given number.

@@ -6,11 +6,12 @@ from typing import Final
 
 from core.lab.spec import Pace
 from core.sim.units import SECOND
+from scenarios.language.budget import check_clients
 from scenarios.language.cluster import read_cluster
 from scenarios.language.nodes import Fields, Node, shortened
 from scenarios.language.values import as_duration, as_fields, as_text, each
 from scenarios.sweeps.grid.fault_model import FaultKind
-from scenarios.sweeps.grid.grid import Grid
+from scenarios.sweeps.grid.grid import Grid, format_horizon
 from scenarios.sweeps.grid_file.read_cells import read_cells
 from scenarios.sweeps.grid_file.read_workload import read_positive_duration, read_topic, read_workload
 from scenarios.sweeps.simulation.draw_faults import dedicated_controllers
@@ -18,7 +19,12 @@ from scenarios.sweeps.simulation.kafka.cell import FaultWindow, KafkaCell
 from scenarios.sweeps.simulation.kafka.experiment import KAFKA
 
 MAX_WHOLE: Final = 30 * 86_400 * SECOND
-"""The maximum horizon, in µs, that is simulated completely. In a day, three idle brokers produce several hundred thousand events."""
+"""The maximum time of a run, in µs, that is simulated: the whole horizon, or the time around faults. In a day, three idle brokers produce several hundred thousand events."""
+
+MAX_FAULTS: Final = 100_000
+"""The maximum number of faults in a run, on average."""
+
+DAY: Final = 86_400 * SECOND
 
 
 class KafkaSections:
@@ -66,6 +72,8 @@ class KafkaSections:
                     "to simulate only the time around faults, write 'around: {before: 10s, after: 60s}'",
                 )
             )
+        if workload := root.get("workload"):
+            workload.tried(self._check_clients, None)
         if around is not None and not grid.faults and not (isinstance(faults, Fields) and faults.values):
             root.document.add(root.key_error("around", "the grid has no faults", "add some under 'faults', or omit 'around'"))
 
@@ -74,7 +82,40 @@ class KafkaSections:
         assert self.spec is not None
         cells = tuple(read_cells(self.root, self.spec, self.producers, self.consumers, self.around))
         self._check_faults(grid, cells)
+        self._check_budget(grid, cells)
         return cells
+
+    def _check_clients(self, workload: Node) -> None:
+        check_clients([producing.name for producing in self.producers] + list(self.consumers), workload, whole="grid")
+
+    def _check_budget(self, grid: Grid[KafkaCell], cells: tuple[KafkaCell, ...]) -> None:
+        """Refuse a grid whose runs have too many faults, or simulate too much time around them, on average."""
+        brokers = max(len(cell.spec.brokers) for cell in cells)
+        faults, around, window = self.root.values.get("faults"), self.root.values.get("around"), self.around
+        total = simulated = 0
+        for fault in grid.faults:
+            assert isinstance(faults, Fields)
+            count = grid.horizon * (brokers if fault.each_broker else 1) // fault.every
+            total += count
+            if total > MAX_FAULTS:
+                raise faults.key_error(
+                    fault.kind,
+                    f"a run has about {total:,} faults",
+                    f"use at most {MAX_FAULTS:,}: write a longer 'every', or a shorter 'horizon'",
+                )
+            lasts = fault.lasts.expected
+            if fault.kind is FaultKind.ROLLING_RESTART:
+                lasts = brokers * (lasts + fault.gap)
+            if window is not None:
+                simulated += count * (window.before + lasts + window.after)
+        if window is not None:
+            simulated = min(simulated, grid.horizon + window.before + window.after)
+            if simulated > MAX_WHOLE:
+                assert around is not None
+                raise around.error(
+                    f"a run simulates about {format_horizon(simulated // DAY * DAY)} around its faults",
+                    f"use at most {format_horizon(MAX_WHOLE)}: write fewer or shorter faults, or shorter times around them",
+                )
 
     def _check_faults(self, grid: Grid[KafkaCell], cells: tuple[KafkaCell, ...]) -> None:
         """Check that the cluster of every cell has the parts that the faults affect: racks, dedicated controllers, or a second broker."""

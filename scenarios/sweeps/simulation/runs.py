@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from scenarios.sweeps.grid.grid import Grid, Run
+from scenarios.sweeps.simulation.event_limit import EventLimitReached
 
 
 @attrs.frozen
@@ -38,17 +39,24 @@ class RunFailed(Exception):
     """A run failed because of a bug in the laboratory. The message names the cell, the seed, and the error."""
 
 
+class RunStopped(Exception):
+    """A run reached a limit. The message names the cell, the seed, and the limit."""
+
+
 def simulate_chunk(grid: Grid, chunk: Chunk) -> FinishedChunk:
     """Simulate the runs of a chunk one after another.
 
     Raises:
         RunFailed: a run failed.
+        RunStopped: a run reached a limit.
     """
     begun = time.process_time()
     runs: list[Run] = []
     for seed in range(chunk.first, chunk.last + 1):
         try:
             runs.append(grid.experiment.simulate(grid, grid.cell(chunk.cell), seed))
+        except EventLimitReached as limit:
+            raise RunStopped(f"cell {chunk.cell}, seed {seed}: {limit}") from None
         except Exception as failure:
             raise RunFailed(f"cell {chunk.cell}, seed {seed}: {type(failure).__name__}: {failure}") from failure
         # A cluster contains reference cycles. This call frees it now instead of at some later collection.

@@ -7,10 +7,11 @@ from typing import Final
 import attrs
 
 from scenarios.sweeps.grid.grid import Counts, Grid
+from scenarios.sweeps.simulation.event_limit import EventLimit
 from scenarios.sweeps.simulation.histogram import Histogram
 from scenarios.sweeps.simulation.kafka.cell import KafkaCell
 from scenarios.sweeps.simulation.kafka.episodes import episodes_of
-from scenarios.sweeps.simulation.kafka.simulate_episode import simulate_episode
+from scenarios.sweeps.simulation.kafka.simulate_episode import EpisodeResult, simulate_episode
 from scenarios.sweeps.simulation.runs import as_counts, as_numbers
 
 
@@ -70,7 +71,12 @@ class KafkaExperiment:
 
     def simulate(self, grid: Grid[KafkaCell], cell: KafkaCell, seed: int) -> KafkaRun:
         """Simulate every episode of a run."""
-        played = [simulate_episode(cell, episode) for episode in episodes_of(grid, cell, seed)]
+        limit = None if grid.max_events is None else EventLimit(grid.max_events)
+        played: list[EpisodeResult] = []
+        for episode in episodes_of(grid, cell, seed):
+            played.append(simulate_episode(cell, episode, limit))
+            if limit is not None:
+                limit.next_cluster(played[-1].events)
         latencies, waits = Histogram(), Histogram()
         for each in played:
             latencies.merge(each.meter.latencies.counts)

@@ -21,6 +21,7 @@ from core.sim.journal import null_sink
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.sweeps.grid.grid import Cell, Counts, Grid
 from scenarios.sweeps.simulation.draw_faults import HealLinks, draw_faults
+from scenarios.sweeps.simulation.event_limit import EventLimit
 from scenarios.sweeps.simulation.histogram import Histogram
 from scenarios.sweeps.simulation.runs import as_counts
 
@@ -128,7 +129,12 @@ class RandomFaults(ComparisonRun):
         self.faults, steps = draw_steps(grid, seed)
         self.looked = 0
         self.gone_since = -1
-        super().__init__(cell.variant, ComparedFault(grid.name, grid.name, steps, grid.horizon), seed, null_sink)
+        super().__init__(
+            cell.variant,
+            ComparedFault(grid.name, grid.name, steps, grid.horizon),
+            seed,
+            null_sink if grid.max_events is None else EventLimit(grid.max_events),
+        )
 
     def _start_clients(self) -> None:
         system, start, cell = self.system, self.start, self.cell

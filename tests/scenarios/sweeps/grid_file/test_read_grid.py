@@ -134,3 +134,37 @@ def test_a_grid_is_bounded() -> None:
         read_grid(TEXT.replace("acks: [1, all]", "acks: [1, all]\n  partitions: [200000]"), "g")
     with pytest.raises(InputError, match=r"the grid has 4,000 cells; a grid can have at most 1,000 cells"):
         read_grid(TEXT.replace("acks: [1, all]", f"acks: [1, all]\n  partitions: {list(range(1, 1001))}"), "g")
+
+
+PRODUCERS = ", ".join(["{topic: orders, rate: 1}"] * 9_999)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "faults: {crash: {every: 1s, lasts: 1s}}\nhorizon: 365d\naround: {before: 1s, after: 1s}",
+            "g.yaml:3:10: faults: a run has about 31,536,000 faults; use at most 100,000: write a longer 'every', or a shorter 'horizon'",
+        ),
+        (
+            "faults: {crash: {every: 600s, lasts: 1s}, pause: {every: 600s, each: broker, lasts: 1s}}\nhorizon: 365d\naround: {}",
+            "g.yaml:3:43: faults: a run has about 210,240 faults",
+        ),
+        (
+            "faults: {crash: {every: 7d, lasts: 1m}}\nhorizon: 3650d\naround: {before: 400d}",
+            "g.yaml:5:9: around: a run simulates about 4050 days around its faults; use at most 30 days: write fewer or shorter faults",
+        ),
+        (
+            "faults: {rolling-restart: {every: 30d, lasts: {from: 1d, to: 3d}}}\nhorizon: 365d\naround: {}",
+            "g.yaml:5:9: around: a run simulates about 72 days around its faults",
+        ),
+        ("horizon: 1d\nconsume: [orders, orders]", "g.yaml:2:11: workload: the grid has 10,001 clients; use at most 10,000"),
+    ],
+    ids=["faults", "faults of all kinds", "time around faults", "long faults", "clients"],
+)
+def test_a_run_that_would_not_end_is_refused_at_once(text: str, told: str) -> None:
+    workload = PRODUCERS if "consume" in text else "{topic: orders, rate: 1}"
+    cluster = "cluster: {brokers: 3, topics: {orders: {partitions: 1, replication-factor: 3}}}"
+    with pytest.raises(InputError) as refused:
+        read_grid(f"{cluster}\nworkload: [{workload}]\n{text}\n", "g.yaml")
+    assert str(refused.value).startswith(told)
