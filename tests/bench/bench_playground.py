@@ -137,7 +137,7 @@ async def frames(app: Any) -> dict[str, object]:
 
 async def paused(app: Any) -> dict[str, object]:
     """Measure the CPU time while nothing moves. The bytes are counted outside this process."""
-    app.main_screen.session.pause()
+    app.main_screen.session.history.pause()
     app.main_screen.refresh_view()
     await asyncio.sleep(1.0)
     Path(os.environ["BENCH_OUT"] + ".paused").touch()
@@ -152,7 +152,7 @@ async def paused(app: Any) -> dict[str, object]:
 
 async def repaint(app: Any) -> dict[str, object]:
     """Measure the CPU time that it takes to paint every cell again."""
-    app.main_screen.session.pause()
+    app.main_screen.session.history.pause()
     app.main_screen.refresh_view()
     await asyncio.sleep(0.5)
     took = []
@@ -172,7 +172,7 @@ async def repaint(app: Any) -> dict[str, object]:
 
 async def keys(app: Any) -> dict[str, object]:
     """Measure the CPU time from the arrival of a key until its effect has been written."""
-    app.main_screen.session.pause()
+    app.main_screen.session.history.pause()
     app.main_screen.refresh_view()
     await asyncio.sleep(0.5)
     Path(os.environ["BENCH_OUT"] + ".keys").touch()
@@ -183,7 +183,7 @@ async def keys(app: Any) -> dict[str, object]:
 async def seek(app: Any) -> dict[str, object]:
     """Measure the CPU time and the wall time of going to random events of a long session, including the first frame there."""
     session = app.main_screen.session
-    session.pause()
+    session.history.pause()
     while session.history.replay_run.event_tap.seq < 100_000:
         session.history.replay_run.step()
         if session.history.replay_run.steps % 512 == 0:
@@ -206,7 +206,7 @@ async def seek(app: Any) -> dict[str, object]:
 async def memory(app: Any) -> dict[str, object]:
     """Return the maximum resident set size in bytes."""
     await asyncio.sleep(SECONDS)
-    return {"rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "now": app.main_screen.session.cluster.now}
+    return {"rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "now": app.main_screen.session.history.cluster.now}
 
 
 def memory_without_view(until: int) -> None:
@@ -282,7 +282,7 @@ def table() -> None:
 
         def rows(self) -> list[list[str]]:
             found = []
-            for p in session.view().partitions:
+            for p in session.history.view().partitions:
                 cells = {
                     replica.broker: f"{'★' if replica.broker == p.leader else ' '}{'█' * 8} {replica.hw}/{replica.leo}"
                     for replica in p.replica_views

@@ -253,7 +253,7 @@ def going_back(partitions: int, steps: int = 20_000) -> None:
             while session.history.task_target is not None:
                 session.playback.frame(0.0)
             sessions.append(time.process_time() - started)
-            known = RetainedEvents(session.event_buffer, replay_run.acts, (steps * 2, 0, 10**15))
+            known = RetainedEvents(session.history.event_buffer, replay_run.acts, (steps * 2, 0, 10**15))
             nearest = destination.nearest(keyframe_cache, replay_run.acts, known)
             if nearest is None:
                 continue

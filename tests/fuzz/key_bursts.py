@@ -215,7 +215,7 @@ async def _session(report: Report, number: int, until: float) -> None:
             DisplayOptions(ascii_only=draw.random() < 0.1, palette=draw.choice((*PALETTES, "dark")), slow_link=draw.random() < 0.1),
         )
         if draw.random() < 0.5:
-            app.loaded.session.pause()
+            app.loaded.session.history.pause()
         async with app.run_test(size=size):
             driver = app._driver
             assert isinstance(driver, HeadlessDriver)

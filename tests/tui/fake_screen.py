@@ -25,12 +25,13 @@ class FakeScreen:
     def __init__(self, target: PlayTarget | None = None, until: int = 0) -> None:
         self.loaded = load_session(target)
         self.session = self.loaded.session
-        self.session.pause()
+        self.session.history.pause()
         if until:
             self.session.history.replay_run.advance_to(until)
         self.selection = Selection()
         self.selection.keep_within(self.view)
         self.presenter = Presenter(self.loaded, DisplayOptions(), self.selection)
+        self.keymap = self.presenter.display.keymap
         self.paint: Palette = palette_of("dark")
         self.room = 100
         self.app: Any = self
@@ -45,17 +46,14 @@ class FakeScreen:
 
     @property
     def view(self) -> ClusterView:
-        return self.session.view()
+        return self.session.history.view()
 
     def frame(self, **wanted: Any) -> Frame:
         session = self.session
-        return Frame(session.view(), session.status(), session.settings(), session.event_buffer, **wanted)
+        return Frame(session.history.view(), session.status(), session.settings(), session.history.event_buffer, **wanted)
 
     def context(self) -> ActionContext:
         return self.presenter.context(self.frame())
-
-    def key(self, action: str) -> str:
-        return self.presenter.key(action)
 
     def show_now(self) -> None: ...
 

@@ -56,7 +56,7 @@ def _brokers(main_screen: MainScreen, query: str) -> Iterator[Named]:
                 fit if broker.up or fit == 0 else 1,
                 f"b{broker.id}",
                 about,
-                functools.partial(main_screen.select_by_name, broker=broker.id),
+                functools.partial(main_screen.navigation.select_by_name, broker=broker.id),
             )
 
 
@@ -65,7 +65,12 @@ def _partitions(main_screen: MainScreen, query: str) -> Iterator[Named]:
         if (fit := _fit(query, str(p.tp))) >= 0:
             glyph, word, _ = STATUS_LOOKS[p.status]
             leader = "no leader" if p.offline else f"leader b{p.leader}"
-            yield fit, str(p.tp), f"partition, {glyph} {word}, {leader}", functools.partial(main_screen.select_by_name, partition=p.tp)
+            yield (
+                fit,
+                str(p.tp),
+                f"partition, {glyph} {word}, {leader}",
+                functools.partial(main_screen.navigation.select_by_name, partition=p.tp),
+            )
 
 
 def _words(main_screen: MainScreen, query: str) -> Iterator[Named]:
@@ -76,10 +81,10 @@ def _words(main_screen: MainScreen, query: str) -> Iterator[Named]:
             if any(query in action.label.lower() for action in ACTIONS):
                 fits = [3]  # an action with the same text takes precedence over a term
             name = f"{term.term}: {term.name}" if term.name else term.term
-            yield min(fits), name, term.text, functools.partial(main_screen.explain, term.term)
+            yield min(fits), name, term.text, functools.partial(main_screen.help_screens.explain, term.term)
     for state in states_of_partitions():
         if _fit(query, state.term) >= 0:
-            yield 2, f"state {state.term}", state.text, functools.partial(main_screen.explain)
+            yield 2, f"state {state.term}", state.text, functools.partial(main_screen.help_screens.explain)
 
 
 class NameProvider(Provider):

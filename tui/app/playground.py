@@ -68,7 +68,7 @@ class ActionProvider(Provider):
                 continue
             reason = action.refuse(context)
             about = action.words(context) if reason is None else f"unavailable: {reason}"
-            entries.append((reason is not None, action, f"{action.label}  ({main_screen.key(action.id)})", about))
+            entries.append((reason is not None, action, f"{action.label}  ({main_screen.keymap.key(action.id)})", about))
         entries.sort(key=lambda entry: entry[0])
         return [(action, text, _caller(main_screen, action), escape(escape_value(about))) for _, action, text, about in entries]
 

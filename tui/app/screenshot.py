@@ -64,9 +64,9 @@ def play_to(loaded: LoadedSession, until: int, timed: Sequence[tuple[int, Act]])
 def _frames(loaded: LoadedSession, until: int) -> None:
     """Run a session to a virtual time in µs, in frames of a quarter of a virtual second."""
     session = loaded.session
-    while session.now < until:
-        session.history.replay_run.advance_to(min(until, session.now + SECOND // 4))
-        loaded.history.observe(session.view(), session.history.branch.name, session.history.branch.origin)
+    while session.history.cluster.now < until:
+        session.history.replay_run.advance_to(min(until, session.history.cluster.now + SECOND // 4))
+        loaded.history.observe(session.history.view(), session.history.branch.name, session.history.branch.origin)
 
 
 async def draw(app: Playground, size: tuple[int, int], keys: Sequence[str], title: str) -> str:
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ActRefused as refusal:
         print_messages(f"tui.app.screenshot: {refusal}")
         return 2
-    loaded.session.pause()
+    loaded.session.history.pause()
     app = Playground(loaded, DisplayOptions(ascii_only=options.ascii, palette="plain" if options.no_color else options.palette))
     keys = [key for key in options.keys.split(",") if key]
     svg = asyncio.run(draw(app, options.size, keys, "isrlab"))

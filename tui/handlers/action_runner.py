@@ -116,7 +116,7 @@ class ActionRunner:
                 return
             said = self.session.event_sentence(seq) or act.word
         if self.session.history.branch is not branch:
-            said = f"{said}; you are now on {self.session.history.branch.name}; to return to {branch.name}, press {self.screen.key('jump')}"
+            said = f"{said}; you are now on {self.session.history.branch.name}; to return to {branch.name}, press {self.screen.keymap.key('jump')}"
         self.screen.refresh_view()
         self.screen.prompts.say(said)
 
@@ -127,7 +127,7 @@ class ActionRunner:
             self.selection.choose(partition=TopicPartition(act.topic, 0))
         elif isinstance(act, SetPace):
             if act.pace == Pace.BY_HAND:
-                self.session.pause()
+                self.session.history.pause()
             else:
                 self.session.playback.play()
 
@@ -138,7 +138,7 @@ class ActionRunner:
         """
         context = self.screen.context()
         chosen = [action for action in ACTIONS if action.acts and action.group in groups]
-        keys = [self.screen.key(action.id) for action in chosen]
+        keys = [self.screen.keymap.key(action.id) for action in chosen]
         options = tuple(
             Option(
                 key if len(key) == 1 else "",

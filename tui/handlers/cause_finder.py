@@ -27,7 +27,7 @@ class CauseFinder:
 
     def show_or_go_back(self, seq: int) -> None:
         """Select an event. If the event is no longer in memory, go back to the moment of the event."""
-        if self.session.event_buffer.find(seq) is not None:
+        if self.session.history.event_buffer.find(seq) is not None:
             self.screen.show_event(seq)
         else:
             self.time_travel.go_to_event(seq)
@@ -35,7 +35,7 @@ class CauseFinder:
     def ask_for_reading(self) -> None:
         """Ask the user to choose a value of the selected partition or broker, and then show the event that last changed this value."""
         context = self.screen.context()
-        ring = self.session.event_buffer.ring(DETAIL)
+        ring = self.session.history.event_buffer.ring(DETAIL)
         cells = tracked_values_of(context.partition, context.broker)
         events = [cell.last_change(ring) for cell in cells]
         options = tuple(
@@ -58,7 +58,9 @@ class CauseFinder:
                 self._look_back_for(cells[at])
 
         question = Question(
-            "Show the last change", f"Select a value. To go from its last change to the cause, press {self.screen.key('cause')}.", options
+            "Show the last change",
+            f"Select a value. To go from its last change to the cause, press {self.screen.keymap.key('cause')}.",
+            options,
         )
         self.screen.prompts.ask(question, chosen)
 

@@ -48,7 +48,7 @@ class PlaybackControls:
     def toggle_play(self) -> None:
         """Toggle between play and pause."""
         if self.session.playback.moving:
-            self.session.pause()
+            self.session.history.pause()
         else:
             self.session.playback.play()
         self.screen.refresh_view()
@@ -69,7 +69,7 @@ class PlaybackControls:
         """Show the summary of a finished step, because the changes that the step made are not necessarily visible in the panels."""
         if self._stepped_from < 0 or self.session.history.task_target is not None:
             return
-        ring = self.session.event_buffer.ring(DETAIL)
+        ring = self.session.history.event_buffer.ring(DETAIL)
         replay_run = self.session.history.replay_run
         before = max(self._stepped_from, replay_run.seq_before_step_of(replay_run.event_tap.seq))
         done = [event for event in ring.since(max(ring.first, ring.total - MAX_EVENTS_OF_STEP)) if seq_of(event) > before]
@@ -96,5 +96,5 @@ class PlaybackControls:
             self._speed_before = self.session.playback.speed
             self.session.playback.set_speed(AS_FAST_AS_IT_CAN)
             self.screen.prompts.say(
-                f"running as fast as possible; to return to the previous speed, press {self.screen.key('full-speed')} again"
+                f"running as fast as possible; to return to the previous speed, press {self.screen.keymap.key('full-speed')} again"
             )

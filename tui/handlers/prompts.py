@@ -77,7 +77,7 @@ class Prompts:
         session = self.session
         playing = session.playback.playing
         if playing:
-            session.pause()
+            session.history.pause()
             self.screen.show_now()
 
         def written(answer: str | None) -> None:

@@ -11,6 +11,7 @@ from textual.app import App
 
 from core.lab.views.cluster_view import ClusterView
 from tui.actions.context import ActionContext
+from tui.actions.custom_keys import Keymap
 from tui.actions.prompter import Prompter
 from tui.rendering.palette import Palette
 
@@ -38,11 +39,12 @@ class ScreenInterface(Protocol):
     def app(self) -> App[object]:
         """The application that shows the screen."""
 
+    @property
+    def keymap(self) -> Keymap:
+        """The keys of the actions."""
+
     def context(self) -> ActionContext:
         """Return the context for actions."""
-
-    def key(self, action: str) -> str:
-        """Return the display name of an action's key."""
 
     def show_now(self) -> None:
         """Update the parts of the screen that differ from the current view."""

@@ -44,7 +44,7 @@ class TimeTravel:
         self.screen.prompts.drop_message()
         self.remembered_moments = [
             *self.remembered_moments,
-            (f"{words}, at {format_clock(self.screen.view.now)} after event {self.screen.view.seq}", self.session.view()),
+            (f"{words}, at {format_clock(self.screen.view.now)} after event {self.screen.view.seq}", self.session.history.view()),
         ][-MAX_REMEMBERED_MOMENTS:]
 
     def travel(self, destination: Destination) -> None:
@@ -75,7 +75,7 @@ class TimeTravel:
             self._say_undone(undone)
 
     def _say_undone(self, undone: PlayedAct) -> None:
-        self.screen.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; to redo it, press {self.screen.key('redo')}")
+        self.screen.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; to redo it, press {self.screen.keymap.key('redo')}")
 
     def redo(self) -> None:
         """Redo the next act of this branch."""

@@ -44,14 +44,9 @@ class Navigation:
         self.pages = pages
         self.cause_finder = cause_finder
 
-    @property
-    def page(self) -> Page | None:
-        """The open page, or None for the overview."""
-        return self.pages.page
-
     def move(self, key: str) -> None:
         """Move the selection in response to an arrow key: left and right for brokers, up and down for partitions or events."""
-        if self.page is not None and self.page.move(key):
+        if self.pages.page is not None and self.pages.page.move(key):
             pass
         elif self.panels.timeline.has_focus and key in ("left", "right"):
             self.panels.timeline.move(1 if key == "right" else -1, self.screen.view.seq)
@@ -79,26 +74,26 @@ class Navigation:
         if self.selection.filter_name and partition not in {None, *(p.tp for p in self.panels.grid.order)}:
             self.selection.filter_name = ""
         self.screen.show_now()
-        if self.page is None:
+        if self.pages.page is None:
             (self.panels.grid if broker is None else self.panels.brokers).focus()
 
     def next_level(self) -> None:
         """Switch the event log to the next level."""
-        if self.page is None or not self.page.filter():
+        if self.pages.page is None or not self.pages.page.filter():
             level = _LEVELS[(_LEVELS.index(self.panels.events.level) + 1) % len(_LEVELS)]
-            self.panels.events.use(self.session.event_buffer.ring(level), level)
+            self.panels.events.use(self.session.history.event_buffer.ring(level), level)
         self.screen.show_now()
 
     def follow(self) -> None:
         """Follow the newest event."""
-        if self.page is None or not self.page.follow():
+        if self.pages.page is None or not self.pages.page.follow():
             self.panels.events.follow()
         self.screen.show_now()
 
     def zoom(self) -> None:
         """Show the selected item in full."""
-        if self.page is not None:
-            if self.page.enter():
+        if self.pages.page is not None:
+            if self.pages.page.enter():
                 self.screen.show_now()
             return
         if self.panels.timeline.has_focus:
@@ -123,14 +118,14 @@ class Navigation:
         event = context.event
         if event is None or not (context.page or context.focus == "events"):
             self.cause_finder.ask_for_reading()
-        elif self.page is not None and self.page.select(first_cause(event)):
+        elif self.pages.page is not None and self.pages.page.select(first_cause(event)):
             self.screen.show_now()
         else:
             self.cause_finder.show_or_go_back(first_cause(event))
 
     def search(self) -> None:
         """Ask for words to filter by."""
-        if self.page is None:
+        if self.pages.page is None:
             self.screen.prompts.ask_text(
                 "Filter partitions, brokers, and events",
                 "Enter words that must all match, for example b55, offline, orders-, dead, truncated, or #120. To show everything, leave the line empty.",
@@ -138,7 +133,7 @@ class Navigation:
                 lambda _: None,
                 self.filter_by,
             )
-        elif not self.page.search():
+        elif not self.pages.page.search():
             self.screen.prompts.say("this screen has nothing to filter", refused=True)
 
     def filter_by(self, words: str) -> None:
@@ -151,9 +146,9 @@ class Navigation:
 
     def back(self) -> None:
         """Go one step back: within the page, from the page to the overview, or from the filtered list to the unfiltered list."""
-        if self.page is None and self.selection.words:
+        if self.pages.page is None and self.selection.words:
             self.filter_by("")
-        elif self.page is None or not self.page.back():
+        elif self.pages.page is None or not self.pages.page.back():
             self.leave_page()
         else:
             self.screen.show_now()
@@ -185,7 +180,7 @@ class Navigation:
         for level in (self.panels.events.level, *_LEVELS):
             if level > self.panels.events.level:
                 continue
-            ring = self.session.event_buffer.ring(level)
+            ring = self.session.history.event_buffer.ring(level)
             if ring.index_of(seq) is not None:
                 self.leave_page()
                 self.panels.events.use(ring, level)

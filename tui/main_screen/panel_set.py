@@ -58,7 +58,7 @@ class PanelSet:
         self.brokers = Brokers(paint, id="brokers")
         self.grid = PartitionGrid(paint, id="grid")
         self.events = EventLog(paint, ring, id="events")
-        self.events.kill_key = presenter.key("kill")
+        self.events.kill_key = presenter.display.keymap.key("kill")
         self.inspector = Inspector(paint, id="inspector")
         self.expected = ScenarioPanel(paint, id="scenario")
         self.totals = TotalsPanel(paint, id="totals")

@@ -75,10 +75,6 @@ class Presenter:
         self.selection = selection
         self.isr_reasons = IsrReasons()
 
-    def key(self, action: str) -> str:
-        """Return the display name of an action's key."""
-        return self.display.keymap.key(action)
-
     def pace(self, status: SessionStatus) -> Pace:
         """Return the current pace: `by-hand` while the user takes steps by hand, otherwise the pace of the scenario."""
         return Pace.BY_HAND if status.by_hand else self.loaded.pace
@@ -96,7 +92,7 @@ class Presenter:
             speed=status.speed,
             pace=self.pace(status),
             in_the_past=status.in_the_past,
-            key=self.key,
+            key=self.display.keymap.key,
             page=frame.page,
             read_only=loaded.read_only,
             built_by_hand=loaded.pace is Pace.BY_HAND,
@@ -126,11 +122,11 @@ class Presenter:
             events_past=status.end.seq - view.seq,
             by_steps=status.stepwise,
             by_hand=status.by_hand,
-            hand_key=self.key("by-hand"),
+            hand_key=self.display.keymap.key("by-hand"),
             coarse=self.display.slow_link,
             faults=faults_text(view),
-            play_key=self.key("play"),
-            end_key=self.key("to-end"),
+            play_key=self.display.keymap.key("play"),
+            end_key=self.display.keymap.key("to-end"),
         )
 
     def hints(self, frame: Frame) -> tuple[Hint, ...]:
@@ -140,7 +136,7 @@ class Presenter:
     def order_note(self, view: ClusterView) -> str:
         """Describe the order and filters of the partition list. If the list shows all partitions in order of name, return an empty
         string."""
-        return self.selection.listing_note(view, self.key("back"))
+        return self.selection.listing_note(view, self.display.keymap.key("back"))
 
     def mark_text(self, frame: Frame, mark: Mark | None) -> str:
         """Return the description of a mark on the timeline, or an empty string if no mark is selected."""
@@ -189,7 +185,7 @@ class Presenter:
                 if brief
                 else (f"unclean ON, but no replica of {p.tp} is up." if whole else "unclean ON, but no replica is up.")
             )
-        key = self.key("elect-unclean")
+        key = self.display.keymap.key("elect-unclean")
         if election is UncleanElection.AT_ONCE:
             return "unclean ON" if brief else "unclean ON: the controller acts immediately."
         by_key = f"{key} elects a leader for the selected partition only" if whole else f"{key} elects now"

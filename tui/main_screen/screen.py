@@ -19,14 +19,12 @@ from textual.screen import Screen
 
 from core.kafka.errors import KafkaError
 from core.kafka.events import NOTABLE
-from core.kafka.ids import TopicPartition
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from scenarios.errors import InputError
 from tui.actions.all_actions import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.context import ActionContext, Question, TextPrompt
 from tui.actions.selection import Selection
-from tui.analysis.isr_reasons import IsrReasons
 from tui.dialogs.command_palette import TypeAheadCommandPalette
 from tui.handlers.action_runner import ActionRunner
 from tui.handlers.cause_finder import CauseFinder
@@ -43,7 +41,7 @@ from tui.main_screen.page_stack import PageStack
 from tui.main_screen.panel_set import PanelSet
 from tui.main_screen.presenter import Frame, Presenter
 from tui.main_screen.view_source import ViewSource
-from tui.pages.page import OVERVIEW, Page, PagePanel
+from tui.pages.page import OVERVIEW, PagePanel
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
 from tui.panels.footer import Footer
@@ -61,7 +59,7 @@ _FOCUS_KEYS: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home
 
 
 class MainScreen(Screen[None]):
-    """The main screen. `page` is the page that is open in place of the panels, or None."""
+    """The main screen."""
 
     AUTO_FOCUS = "#grid"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-small"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012
@@ -77,10 +75,12 @@ class MainScreen(Screen[None]):
         self.session = session = loaded.session
         self.paint = paint
         self.display_options = display
+        self.keymap = display.keymap
         self.selection = Selection()
         self.source = ViewSource(session)
         self.presenter = Presenter(loaded, display, self.selection)
-        self.panels = PanelSet(self.presenter, paint, session.event_buffer.ring(NOTABLE))
+        self.isr_reasons = self.presenter.isr_reasons
+        self.panels = PanelSet(self.presenter, paint, session.history.event_buffer.ring(NOTABLE))
         self.pages = PageStack(self)
         self.prompts = Prompts(session, self)
         self.time_travel = TimeTravel(session, self)
@@ -90,7 +90,7 @@ class MainScreen(Screen[None]):
         self.saving = Saving(loaded, self)
         self.record_tracing = RecordTracing(session, self)
         self.help_screens = HelpScreens(loaded, self, display.keymap, lambda: size_class(*self.app.size))
-        self.actions = ActionRunner(loaded, self, self.selection, self.saving, self._calls(), self.open_page)
+        self.actions = ActionRunner(loaded, self, self.selection, self.saving, self._calls(), self.navigation.open_page)
         self.garbage = GarbageCollection(own_process=loaded.own_process)
         self._last_frame = 0.0
         self._frames = 0
@@ -146,20 +146,6 @@ class MainScreen(Screen[None]):
         """The view of the cluster that is on the screen."""
         return self.source.view
 
-    @property
-    def page(self) -> Page | None:
-        """The open page, or None for the overview."""
-        return self.pages.page
-
-    @property
-    def isr_reasons(self) -> IsrReasons:
-        """The reasons why replicas are outside an ISR."""
-        return self.presenter.isr_reasons
-
-    def key(self, action: str) -> str:
-        """Return the display name of an action's key."""
-        return self.presenter.key(action)
-
     def unclean_words(self, p: PartitionView) -> str:
         """Describe how and when a leaderless partition gets a leader through an unclean election, or return an empty string."""
         return self.presenter.unclean_words(self.frame(), p)
@@ -174,7 +160,7 @@ class MainScreen(Screen[None]):
 
     def follow_events(self) -> None:
         """Select the newest event of the session."""
-        self.panels.events.use(self.session.event_buffer.ring(self.panels.events.level), self.panels.events.level)
+        self.panels.events.use(self.session.history.event_buffer.ring(self.panels.events.level), self.panels.events.level)
         self.panels.events.follow()
 
     @property
@@ -184,12 +170,12 @@ class MainScreen(Screen[None]):
 
     def frame(self) -> Frame:
         """Return the current frame."""
-        session, page = self.session, self.page
+        session, page = self.session, self.pages.page
         return Frame(
             self.view,
             session.status(),
             session.settings(),
-            session.event_buffer,
+            session.history.event_buffer,
             focus=self.panels.focus,
             event=self.panels.events.selected if page is None else page.event,
             page="" if page is None else page.name,
@@ -224,7 +210,7 @@ class MainScreen(Screen[None]):
         self.time_travel.remembered_moments.clear()
         self.pages.dispose()
         self.panels.page_panel.page = None
-        self.panels.events.use(self.session.event_buffer.ring(NOTABLE), NOTABLE)
+        self.panels.events.use(self.session.history.event_buffer.ring(NOTABLE), NOTABLE)
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out the panels."""
@@ -253,7 +239,7 @@ class MainScreen(Screen[None]):
         )
         if panels.events.has_focus and panels.events.selected is not None:
             layout = layout.with_the_cause()
-        if self.page is not None and layout.size is not SizeClass.MINIMAL:
+        if self.pages.page is not None and layout.size is not SizeClass.MINIMAL:
             layout = layout.with_page(width, height)
         if layout == panels.layout:
             return False
@@ -298,7 +284,7 @@ class MainScreen(Screen[None]):
 
     def _use_event_buffer(self) -> None:
         """If time travel has replaced the session's event buffer, switch to the new buffer."""
-        ring = self.session.event_buffer.ring(self.panels.events.level)
+        ring = self.session.history.event_buffer.ring(self.panels.events.level)
         if self.panels.events.ring is not ring:
             self.panels.events.use(ring, self.panels.events.level)
             self.garbage.cluster_replaced()
@@ -307,7 +293,7 @@ class MainScreen(Screen[None]):
     def _start_or_stop_frames(self) -> None:
         """Start drawing frames unless the session is idle and the view is complete. If the session is idle and the view is complete, stop
         drawing frames."""
-        if self.session.playback.moving or self.source.has_stale or (self.page is not None and self.page.unfinished):
+        if self.session.playback.moving or self.source.has_stale or (self.pages.page is not None and self.pages.page.unfinished):
             self._last_frame = time.perf_counter()
             self._frame_timer.resume()
             self._idle_timer.pause()
@@ -324,7 +310,7 @@ class MainScreen(Screen[None]):
     @property
     def _shows_all(self) -> bool:
         """Whether the open page may show the offsets of any partition."""
-        return self.page is not None and self.page.wide
+        return self.pages.page is not None and self.pages.page.wide
 
     def show_now(self) -> None:
         """Pass each visible panel its part of the view, and write the changes to the terminal."""
@@ -340,7 +326,7 @@ class MainScreen(Screen[None]):
             write(self, pieces)
 
     def _show(self) -> None:
-        self.panels.show(self.frame(), self.page, self.prompts.message, self._calm_frame)
+        self.panels.show(self.frame(), self.pages.page, self.prompts.message, self._calm_frame)
 
     # --- keys and clicks -------------------------------------------------------------------------------------------
 
@@ -396,9 +382,9 @@ class MainScreen(Screen[None]):
     def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
         """Open the page whose tab was clicked."""
         if message.action == OVERVIEW:
-            self.leave_page()
+            self.navigation.leave_page()
         else:
-            self.open_page(message.action.removeprefix("screen-"))
+            self.navigation.open_page(message.action.removeprefix("screen-"))
 
     def on_page_panel_clicked(self, message: PagePanel.Clicked) -> None:
         """Show the changes after a click on the page."""
@@ -406,7 +392,7 @@ class MainScreen(Screen[None]):
 
     def start_over(self, target: PlayTarget) -> None:
         """End this session and open another. If there are unsaved acts, first ask whether to save them."""
-        self.session.pause()
+        self.session.history.pause()
         open_it = self._open_in_its_place
         self.saving.confirm_unsaved("Start another session", "start it", "g", lambda: self.call_later(open_it, target))
 
@@ -416,22 +402,6 @@ class MainScreen(Screen[None]):
         except (KafkaError, ValueError, InputError) as wrong:
             self.prompts.say(str(wrong), refused=True)
 
-    def open_page(self, name: str) -> Page:
-        """Open a page."""
-        return self.navigation.open_page(name)
-
-    def leave_page(self) -> None:
-        """Return to the overview."""
-        self.navigation.leave_page()
-
     def show_event(self, seq: int) -> None:
         """Select an event on the open page if possible, otherwise in the event log."""
         self.navigation.show_event(seq)
-
-    def select_by_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
-        """Select a partition or broker."""
-        self.navigation.select_by_name(partition, broker)
-
-    def explain(self, word: str = "") -> None:
-        """Show the meaning of words and symbols, starting with the given word."""
-        self.help_screens.explain(word)

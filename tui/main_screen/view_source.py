@@ -28,7 +28,7 @@ class ViewSource:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.view: ClusterView = session.view()
+        self.view: ClusterView = session.history.view()
         self.shown: Sequence[TopicPartition] = ()
 
     def take(self, chosen: TopicPartition | None, *, wide: bool = False) -> ClusterView:
@@ -44,7 +44,7 @@ class ViewSource:
         count, session, exactly = len(self.view.partitions), self.session, not self.session.playback.moving
         also = () if chosen is None else (chosen,)
         if exactly and count <= MOST_EXACT:
-            self.view = session.view()
+            self.view = session.history.view()
         elif exactly:
             self.view = session.frame_view(also, most=MAX_AT_ONCE)
         else:

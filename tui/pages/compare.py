@@ -218,7 +218,7 @@ class ComparePage(Page):
         if ended is not None:
             notes.insert(0, f"{second.words} ends at {format_clock(ended)}.")
         settled = self._arrived and not run.moving and ended is None and (run.stepwise or run.next_due is None or run.next_due > now)
-        parted = second.compare(session.event_buffer, settled=settled)
+        parted = second.compare(session.history.event_buffer, settled=settled)
         size = (width, height)
         painted, _ = paint_compare(screen.view, second.view(), names, parted, notes, paint, size, self.top)
         if not self._arrived:

@@ -215,10 +215,10 @@ class DurabilityPage(Page):
         screen = self.screen
         view = screen.view
         missed = (view.skipped, view.unfinished, sum(process.half_visible for process in view.processes))
-        key = (screen.session.event_buffer, view.lost, missed, view.exposed, view.seq if view.exposed else 0)
+        key = (screen.session.history.event_buffer, view.lost, missed, view.exposed, view.seq if view.exposed else 0)
         if key != self._known:
-            events = exposure_events(screen.session.event_buffer) if view.exposed else {}
-            self._known, self._entries = key, entries_of(screen.session.reports.durability_report(), lambda tp: events.get(tp, 0))
+            events = exposure_events(screen.session.history.event_buffer) if view.exposed else {}
+            self._known, self._entries = key, entries_of(screen.session.history.cluster.durability_report(), lambda tp: events.get(tp, 0))
         self._selected = max(0, min(self._selected, len(self._entries) - 1))
         return self._entries
 
@@ -226,7 +226,7 @@ class DurabilityPage(Page):
         """Return the lines of the page."""
         entries = self._gather()
         return paint_durability(
-            self.screen.view, entries, self.screen.session.event_buffer.find, self.paint, (width, height), self._selected
+            self.screen.view, entries, self.screen.session.history.event_buffer.find, self.paint, (width, height), self._selected
         )
 
     @property
@@ -235,7 +235,7 @@ class DurabilityPage(Page):
         if not self._entries:
             return None
         seq = self._entries[self._selected].event
-        return self.screen.session.event_buffer.find(seq) if seq else None
+        return self.screen.session.history.event_buffer.find(seq) if seq else None
 
     def move(self, key: str) -> bool:
         """Select another loss or exposure, and its partition."""
@@ -254,7 +254,7 @@ class DurabilityPage(Page):
         """
         if self._entries:
             seq = self._entries[self._selected].event
-            if seq and self.screen.session.event_buffer.find(seq) is None:
+            if seq and self.screen.session.history.event_buffer.find(seq) is None:
                 self.screen.go_to_event(seq)
             elif seq:
                 self.screen.show_event(seq)

@@ -179,7 +179,7 @@ class MessagesPage(Page):
         lane = self._lane
         if lane is None or lane.tp != tp or lane.brokers != brokers or lane.level != self._level:
             lane = self._lane = Lane(tp, brokers, self._level)
-        lane.update(self.screen.session.event_buffer)
+        lane.update(self.screen.session.history.event_buffer)
         return lane
 
     def lines(self, width: int, height: int) -> list[Strip]:
@@ -190,7 +190,9 @@ class MessagesPage(Page):
         steps = list(lane.steps)
         cursor = self._place(steps)
         chosen = steps[cursor].event if steps and self._cursor is not None else steps[-1].event if steps else None
-        why = [] if height < 12 or chosen is None else paint_event_detail(chosen, self.screen.session.event_buffer.find, paint, width)
+        why = (
+            [] if height < 12 or chosen is None else paint_event_detail(chosen, self.screen.session.history.event_buffer.find, paint, width)
+        )
         below = min(len(why) + 1, 7 if height < 30 else 14, height // 3) if why else 0
         rows = height - 2 - below
         note = f"{_NAMES[self._level]} · " + ("following" if self._cursor is None else f"{len(steps) - 1 - cursor} later")
@@ -250,7 +252,7 @@ class MessagesPage(Page):
     def _chain(self) -> frozenset[int]:
         """Return the sequence numbers of the events that led to the selected event."""
         found: list[int] = []
-        event, find = self._cursor, self.screen.session.event_buffer.find
+        event, find = self._cursor, self.screen.session.history.event_buffer.find
         while event is not None and (cause := first_cause(event)) and len(found) < 20:
             found.append(cause)
             event = find(cause)

@@ -226,7 +226,7 @@ class MetricsPage(Page):
         folded = self._folded
         if folded is None:
             folded = self._folded = EventMetrics(lambda: MetricsObserver(screen.loaded.spec, screen.loaded.release))
-        folded.update(screen.session.event_buffer, view.now, MOST_EVENTS)
+        folded.update(screen.session.history.event_buffer, view.now, MOST_EVENTS)
         known = [metric for metric in METRICS if metric.of is not None or not self.unfinished]
         return worst_first(
             [

@@ -15,9 +15,7 @@ from textual.strip import Strip
 
 from core.kafka.events import EventTuple
 from core.kafka.settings.settings import Settings
-from core.lab.history.event_buffer import EventBuffer
 from core.lab.history.history import History
-from core.lab.history.playable import ClusterReports
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from tui.actions.context import Question, TextPrompt
@@ -36,12 +34,8 @@ OVERVIEW: Final = "overview"
 
 
 class PageSession(Protocol):
-    """The part of the session that pages use: frozen views, and the events in memory. `Session` documents each member."""
+    """The part of the session that pages use: its history, with frozen views and the events in memory. `Session` documents each member."""
 
-    @property
-    def event_buffer(self) -> EventBuffer: ...
-    @property
-    def reports(self) -> ClusterReports: ...
     @property
     def history(self) -> History: ...
 

@@ -88,10 +88,6 @@ class Playback:
         self.playing = True
         self._kept = [0.0, 0.0]
 
-    def pause(self) -> None:
-        """Stop virtual time."""
-        self._history.pause()
-
     def _stop(self) -> None:
         self.playing = False
         self.reached = None
@@ -116,7 +112,7 @@ class Playback:
         history = self._history
         start, planned = history.cluster.now, not history.replay_run.finished
         if history.replay_run.is_idle:
-            self.pause()
+            self._history.pause()
             return
         if history.replay_run.stepwise:
             self._play_steps(wall)
@@ -131,7 +127,7 @@ class Playback:
         if not history.replay_run.stepwise:
             self._measure((history.cluster.now - start) / SECOND, wall)
         if (planned and history.replay_run.finished) or (history.limit is not None and history.cluster.now >= history.limit):
-            self.pause()
+            self._history.pause()
 
     def _play_steps(self, wall: float) -> None:
         """Execute the steps of a cluster whose pace is `by-hand`. These steps take no virtual time. At speed 1, one step is executed per

@@ -13,10 +13,10 @@ from core.kafka.ids import TopicPartition
 from core.kafka.settings.settings import Settings
 from core.lab.cluster import Cluster
 from core.lab.history.branch import EventLogWriter
-from core.lab.history.event_buffer import EventBuffer, EventRing
+from core.lab.history.event_buffer import EventRing
 from core.lab.history.history import History
 from core.lab.history.log_replay import LogReplayTask
-from core.lab.history.playable import ClusterLike, ClusterReports, PlayableFactory
+from core.lab.history.playable import PlayableFactory
 from core.lab.history.position import PlayedAct
 from core.lab.history.search import SearchTask
 from core.lab.history.travel import TravelTask
@@ -55,34 +55,6 @@ class Session:
         self._incremental_view: IncrementalView | None = None
         self._settings: tuple[Settings, EventRing, int, Settings] | None = None
 
-    def pause(self) -> None:
-        """Stop virtual time."""
-        self.playback.pause()
-
-    @property
-    def cluster(self) -> ClusterLike:
-        """The cluster at the current moment."""
-        return self.history.cluster
-
-    @property
-    def reports(self) -> ClusterReports:
-        """The views and reports of the cluster at the current moment."""
-        return self.history.cluster
-
-    @property
-    def event_buffer(self) -> EventBuffer:
-        """The buffer with the latest events."""
-        return self.history.event_buffer
-
-    def view(self) -> ClusterView:
-        """Return the frozen state of the cluster."""
-        return self.cluster.view()
-
-    @property
-    def by_hand(self) -> bool:
-        """Whether a cluster that ran on its own was switched to the pace `by-hand`."""
-        return self.history.replay_run.by_hand
-
     @property
     def task_verb(self) -> str:
         """The verb that describes the running task. In the header, `task_target` follows the verb."""
@@ -105,21 +77,21 @@ class Session:
         """
         from scenarios.logs.branch_log import BranchLog
 
-        self.pause()
+        self.history.pause()
         self.history.record_branch_end()
         writing = BranchLog(self.history.start, self.history.branch, path, header)
         self.history.start_task(path.name, writing, lambda: then(writing.failed))
 
     def trace_record(self, tp: TopicPartition, offset: int, then: Callable[[RecordTrace], None]) -> None:
         """Start to trace an offset, from the start of this branch to the current moment. When the trace is complete, `then` is called."""
-        self.pause()
+        self.history.pause()
         replay_run = self.history.replay_run
         tracing = TraceTask(self.history.start, replay_run.acts, replay_run.position, tp, offset)
         self.history.start_task(f"{tp}@{offset}", tracing, lambda: then(tracing.trace))
 
     def event_sentence(self, seq: int) -> str:
         """Return the sentence that describes an event, or an empty string if the event is not in memory."""
-        event = self.event_buffer.find(seq)
+        event = self.history.event_buffer.find(seq)
         return sentence(event) if event is not None else ""
 
     def played_act_sentence(self, played: PlayedAct) -> str:
@@ -127,15 +99,10 @@ class Session:
         event = next((event for event in self.history.branch.act_events if seq_of(event) == played.seq), None)
         return sentence(event) if event is not None else played.act.word
 
-    @property
-    def now(self) -> int:
-        """The virtual time in µs."""
-        return self.cluster.now
-
     def settings(self) -> Settings:
         """Return a copy of the current settings, which does not change when the settings change later."""
-        ring = self.event_buffer.ring(NOTABLE)  # settings change only through acts, and acts are notable events
-        live, known = self.cluster.settings, self._settings
+        ring = self.history.event_buffer.ring(NOTABLE)  # settings change only through acts, and acts are notable events
+        live, known = self.history.cluster.settings, self._settings
         if known is None or known[0] is not live or known[1] is not ring or known[2] != ring.total:
             shared = {id(each): each for each in (live.release, live.clock)}
             known = self._settings = (live, ring, ring.total, copy.deepcopy(live, shared))
@@ -156,7 +123,7 @@ class Session:
             branches=len(self.history.branches),
             end=self.history.end,
             in_the_past=self.history.in_the_past,
-            by_hand=self.by_hand,
+            by_hand=replay_run.by_hand,
             stepwise=replay_run.stepwise,
             finished=replay_run.finished,
             can_undo=self.history.act_to_undo() is not None,
@@ -181,7 +148,7 @@ class Session:
 
         This method rebuilds only the parts of the view that events have changed since the last frame.
         """
-        cluster = self.cluster
+        cluster = self.history.cluster
         if not isinstance(cluster, Cluster):
             return cluster.view()
         if self._incremental_view is None or self.history.on_event is None or not self._incremental_view.is_of(cluster):
@@ -194,12 +161,12 @@ class Session:
 
         Return None if the session does not play a `Cluster`.
         """
-        return lags(self.cluster) if isinstance(self.cluster, Cluster) else None
+        return lags(self.history.cluster) if isinstance(self.history.cluster, Cluster) else None
 
     def is_view_stale(self, some: Iterable[TopicPartition] | None = None) -> bool:
         """Whether the view of the last frame is out of date, for the whole cluster or for any of the given partitions."""
         incremental_view = self._incremental_view
-        if incremental_view is None or self.history.on_event is None or not incremental_view.is_of(self.cluster):
+        if incremental_view is None or self.history.on_event is None or not incremental_view.is_of(self.history.cluster):
             return False
         return incremental_view.is_stale if some is None else incremental_view.any_stale(some)
 

@@ -56,11 +56,11 @@ async def test_the_table_of_b2_is_typed_in_from_the_running_playground(size: tup
     async with playing(size=size, until=2 * SECOND) as (app, main_screen, pilot):
         main_screen.session.playback.play()
         await press(main_screen, pilot, BEGIN)
-        before = main_screen.session.cluster.now
+        before = main_screen.session.history.cluster.now
         for keys, (_, _, expected) in zip(TABLE, B2, strict=True):
             await press(main_screen, pilot, keys)
             assert shown(app, main_screen) == expected
-        assert main_screen.session.cluster.now == before, "virtual time stands still"
+        assert main_screen.session.history.cluster.now == before, "virtual time stands still"
         assert main_screen.selection.partition == TopicPartition("topic-1", 0)
     assert len(BEGIN) + sum(map(len, TABLE)) <= 25
 
@@ -70,15 +70,15 @@ async def test_by_hand_nothing_goes_by_itself_until_the_key_is_pressed_again() -
         main_screen.session.playback.play()
         await press(main_screen, pilot, ["b"])
         assert "by hand" in screen_text(app).splitlines()[0]
-        now, seq = main_screen.session.cluster.now, main_screen.view.seq
+        now, seq = main_screen.session.history.cluster.now, main_screen.view.seq
         await pilot.press("space")
         assert "virtual time is paused while you step by hand; to let it run, press b" in said(app, main_screen)
         await pilot.pause(0.2)
-        assert (main_screen.session.cluster.now, main_screen.view.seq) == (now, seq)
+        assert (main_screen.session.history.cluster.now, main_screen.view.seq) == (now, seq)
         await pilot.press("b")
         assert main_screen.session.playback.playing
         await pilot.pause(0.3)
-        assert main_screen.session.cluster.now > now
+        assert main_screen.session.history.cluster.now > now
         assert main_screen.view.seq > seq
         assert "by hand" not in screen_text(app).splitlines()[0]
 

@@ -57,23 +57,23 @@ def loaded(action: str) -> AbstractAsyncContextManager[tuple[Playground, MainScr
 def outcome(app: Playground, main_screen: MainScreen) -> dict[str, Any]:
     """Return the visible effects of an action."""
     session = main_screen.session
-    ring = session.event_buffer.ring(NOTABLE)
+    ring = session.history.event_buffer.ring(NOTABLE)
     return {
         "events": session.history.replay_run.event_tap.seq,
         "done": [main_screen.session.event_sentence(ring.at(at)[0]) for at in range(ring.first, ring.total)][-3:],
-        "now": session.cluster.now,
+        "now": session.history.cluster.now,
         "speed": session.playback.speed,
         "playing": session.playback.playing,
         "bookmarks": len(session.history.bookmarks),
         "dialog": type(app.screen).__name__,
-        "page": None if main_screen.page is None else main_screen.page.name,
+        "page": None if main_screen.pages.page is None else main_screen.pages.page.name,
         "level": main_screen.panels.events.level,
         "cursor": main_screen.panels.events.cursor,
         "clipboard": app.clipboard,
         "running": app.is_running and app.return_code is None,
         "screen": screen_text(app).split("\n")[1:-1],
         "said": main_screen.panels.footer.lines[0].text if main_screen.panels.footer.lines else "",
-        "kept": session.event_buffer.ring(DETAIL).total,
+        "kept": session.history.event_buffer.ring(DETAIL).total,
     }
 
 
@@ -150,7 +150,7 @@ async def test_key_and_palette_do_the_same(action: Any, tmp_path: Any, monkeypat
             await settle(app, main_screen, pilot)
             found = outcome(app, main_screen)
             if action.id == "play":
-                main_screen.session.pause()
+                main_screen.session.history.pause()
                 before, found = ({"playing": each["playing"], "dialog": each["dialog"], "page": each["page"]} for each in (before, found))
             return before, found
 

@@ -43,8 +43,8 @@ def fresh() -> LoadedSession:
 
 
 def context(loaded: LoadedSession, broker: int = 1, tp: TopicPartition | None = None) -> ActionContext:
-    view = loaded.session.view()
-    settings = loaded.session.cluster.settings
+    view = loaded.session.history.view()
+    settings = loaded.session.history.cluster.settings
     chosen = next(p for p in view.partitions if (p.tp == tp if tp else broker in p.replicas))
     return ActionContext(
         view=view, broker=view.broker(broker), partition=chosen, event=None, focus="grid", playing=False, speed=1.0, pace=loaded.pace,
@@ -192,7 +192,7 @@ def test_effects_are_shown_in_numbers(act) -> None:  # type: ignore[no-untyped-d
         loaded.session.history.replay_run.advance_to(30 * SECOND)
         loaded.session.history.do(acts.Start(4))
         loaded.session.history.replay_run.advance_to(36 * SECOND)
-        tp = next(p.tp for p in loaded.session.view().partitions if p.offline and any(c.alive for c in p.replica_views))
+        tp = next(p.tp for p in loaded.session.history.view().partitions if p.offline and any(c.alive for c in p.replica_views))
         assert "gets a leader from the live replicas" in act.words(context(loaded, tp=tp))
         return
     if act.id in ("start", "elect-preferred"):
@@ -222,7 +222,7 @@ def test_a_kill_says_beforehand_what_it_costs_and_keeps_its_word() -> None:
     assert "up to 9 s" in told
     loaded.session.history.do(acts.Kill(1))
     loaded.session.history.replay_run.advance_to(2 * SECOND + 9 * SECOND + 2 * SECOND)
-    view = loaded.session.view()
+    view = loaded.session.history.view()
     assert all(view.partition(tp).leader not in (1, -1) for tp in led)
     assert effect_texts.shut_down(attrs.evolve(before, broker=attrs.evolve(view.broker(2), state=BrokerState.RUNNING))).endswith(".")
 
@@ -348,7 +348,7 @@ def test_a_link_that_nobody_changed_is_not_made_new() -> None:
     )
     assert (new.refused, other.refused) == (None, "the link is already back to normal")
     loaded.session.history.do(*new.acts)
-    assert not loaded.session.view().changed_links
+    assert not loaded.session.history.view().changed_links
 
 
 def test_as_new_is_as_the_cluster_s_other_links_are() -> None:
@@ -357,7 +357,7 @@ def test_as_new_is_as_the_cluster_s_other_links_are() -> None:
     new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: back to normal" in o.label)
     assert new.note == "3ms, 2% loss"
     loaded.session.history.do(*new.acts)
-    assert not loaded.session.view().changed_links
+    assert not loaded.session.history.view().changed_links
 
 
 async def test_as_new_writes_no_act_where_nothing_is_to_be_made_new() -> None:

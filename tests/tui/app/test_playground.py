@@ -47,7 +47,7 @@ async def playing(
     loaded = load_session(target)
     if until:
         loaded.session.history.replay_run.advance_to(until)
-    loaded.session.pause()
+    loaded.session.history.pause()
     app = Playground(loaded, DisplayOptions(**{"ascii_only": False, "palette": "dark", **wanted}))  # type: ignore[arg-type]
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
@@ -64,7 +64,7 @@ async def searched(app: Playground, pilot: Pilot[int]) -> None:
 
 def done(main_screen: MainScreen) -> list[str]:
     """Return the acts so far, in words."""
-    ring = main_screen.session.event_buffer.ring(NOTABLE)
+    ring = main_screen.session.history.event_buffer.ring(NOTABLE)
     return [main_screen.session.event_sentence(ring.at(i)[0]) for i in range(ring.first, ring.total) if ring.at(i)[3] == "act"][3:]
 
 
@@ -135,10 +135,10 @@ async def test_and_its_opposite(keys: list[str], act: str) -> None:
 async def test_what_is_impossible_says_why_and_does_nothing(keys: list[str], reason: str) -> None:
     async with playing() as (app, main_screen, pilot):
         await pilot.press(*keys[:-1])
-        before = main_screen.session.cluster.journal.seq  # type: ignore[attr-defined]
+        before = main_screen.session.history.cluster.journal.seq  # type: ignore[attr-defined]
         await pilot.press(keys[-1])
         assert reason in said(app, main_screen)
-        assert main_screen.session.cluster.journal.seq == before  # type: ignore[attr-defined]
+        assert main_screen.session.history.cluster.journal.seq == before  # type: ignore[attr-defined]
 
 
 async def test_a_kill_plays_out_on_the_screen() -> None:
@@ -152,7 +152,7 @@ async def test_a_kill_plays_out_on_the_screen() -> None:
         assert "★ b3 leads orders-2 in epoch 1 after b2" in text or "★ b1 leads orders-2 in epoch 1 after b2" in text
         assert "⊘ unserved" in text, "b3 is elected, and has not heard of it yet"
         assert "‖ stalled" in text, "elsewhere the leader waits for the dead follower until it hears of the smaller ISR"
-        main_screen.session.history.replay_run.advance_to(main_screen.session.cluster.now + SECOND)
+        main_screen.session.history.replay_run.advance_to(main_screen.session.history.cluster.now + SECOND)
         main_screen.refresh_view()
         await pilot.pause()
         assert "▽ at min" in screen_text(app)

@@ -44,8 +44,8 @@ async def test_an_event_that_memory_has_lost_is_gone_back_to() -> None:
         await pilot.press("k")
         session.history.replay_run.advance_to(30 * SECOND)
         forgotten = EventBuffer({0: 40, 1: 40, 2: 2})
-        for index in range(session.event_buffer.ring(DETAIL).first, session.event_buffer.ring(DETAIL).total):
-            forgotten.append(session.event_buffer.ring(DETAIL).at(index))
+        for index in range(session.history.event_buffer.ring(DETAIL).first, session.history.event_buffer.ring(DETAIL).total):
+            forgotten.append(session.history.event_buffer.ring(DETAIL).at(index))
         end = session.history.replay_run.event_tap.seq
         session.history.event_buffer = forgotten
         main_screen.refresh_view()
@@ -53,10 +53,10 @@ async def test_an_event_that_memory_has_lost_is_gone_back_to() -> None:
         arrive(session)
         main_screen.refresh_view()
         assert session.history.replay_run.event_tap.seq < end
-        found = session.event_buffer.find(session.history.replay_run.event_tap.seq)
+        found = session.history.event_buffer.find(session.history.replay_run.event_tap.seq)
         assert found is not None
         kinds = {
-            session.event_buffer.ring(DETAIL).at(i)[3]
-            for i in range(session.event_buffer.ring(DETAIL).total - 3, session.event_buffer.ring(DETAIL).total)
+            session.history.event_buffer.ring(DETAIL).at(i)[3]
+            for i in range(session.history.event_buffer.ring(DETAIL).total - 3, session.history.event_buffer.ring(DETAIL).total)
         }
         assert "leader-elected" in kinds

@@ -142,7 +142,7 @@ def test_going_to_a_moment_by_its_time_and_by_its_event(desk: Desk) -> None:
     desk.travel.go_to()
     desk.screen.fill_in("1s")
     desk.screen.arrive()
-    assert desk.session.now == SECOND
+    assert desk.session.history.cluster.now == SECOND
     desk.travel.go_to()
     last = desk.session.history.end.seq
     desk.screen.fill_in(f"#{last // 2}")

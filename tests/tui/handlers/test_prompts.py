@@ -85,7 +85,7 @@ def test_time_waits_for_who_writes(screen: Screen, prompts: Prompts, answer: str
 
 
 def test_what_stood_still_goes_on_standing_still(screen: Screen, prompts: Prompts) -> None:
-    prompts.session.pause()
+    prompts.session.history.pause()
     prompts.ask_text("Title", "about", "", lambda _: None, lambda _: None)
     then = screen.pushed[-1][1]
     assert then is not None

@@ -21,7 +21,7 @@ async def test_a_record_is_chosen_and_its_life_shown() -> None:
         assert "put the record in a batch of" in shown
         assert "raised its high watermark to" in shown
         assert "Now on b1, b2, b3" in shown
-        assert main_screen.session.now == 3 * SECOND
+        assert main_screen.session.history.cluster.now == 3 * SECOND
         await pilot.press("escape", "I")
         await pilot.pause()
         await pilot.press(*"nothing", "enter")

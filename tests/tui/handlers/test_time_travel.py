@@ -66,9 +66,9 @@ async def by_palette(app: Playground, main_screen: MainScreen, pilot: Pilot[int]
 @pytest.mark.parametrize("palette", [False, True])
 async def test_stepping_back_undoes_an_act_and_forward_does_it_again(palette: bool) -> None:
     async with playing() as (app, main_screen, pilot):
-        before = main_screen.session.view()
+        before = main_screen.session.history.view()
         await pilot.press("right", "k")
-        after = main_screen.session.view()
+        after = main_screen.session.history.view()
         if palette:
             await by_palette(app, main_screen, pilot, "step back")
         else:
@@ -113,7 +113,7 @@ async def test_back_to_the_notable_event_before() -> None:
         for _ in range(3):
             await pilot.press("left_square_bracket")
             await settled(main_screen, pilot)
-        ring = main_screen.session.event_buffer.ring(DETAIL)
+        ring = main_screen.session.history.event_buffer.ring(DETAIL)
         assert ring.at(ring.total - 1)[0] == main_screen.view.seq
         assert main_screen.view.now < marks[-1].time
 
@@ -141,7 +141,7 @@ async def test_go_to_a_time_or_an_event_and_a_wrong_one_is_reported() -> None:
 
 async def test_acting_in_the_past_says_so_and_jump_goes_to_the_old_future() -> None:
     async with killed() as (app, main_screen, pilot):
-        end = main_screen.session.view()
+        end = main_screen.session.history.view()
         await pilot.press("g")
         await write(app, pilot, "1500ms")
         await settled(main_screen, pilot)
@@ -166,7 +166,7 @@ async def test_bookmark_jump_and_difference() -> None:
         assert isinstance(app.screen, TextLineDialog), "nothing was left or marked yet, so any moment is asked for"
         await pilot.press("escape", "B")
         await write(app, pilot, "all is well")
-        marked = main_screen.session.view()
+        marked = main_screen.session.history.view()
         await pilot.press("right", "k")
         main_screen.session.history.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
@@ -227,7 +227,7 @@ async def test_save_and_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 async def test_a_way_back_shows_how_far_it_is_and_space_gives_it_up() -> None:
     async with playing(until=30 * SECOND) as (app, main_screen, pilot):
-        before = main_screen.session.view()
+        before = main_screen.session.history.view()
         main_screen.session.playback._budget = 0.0005
         await pilot.press("g")
         await write(app, pilot, "20s")
@@ -237,7 +237,7 @@ async def test_a_way_back_shows_how_far_it_is_and_space_gives_it_up() -> None:
         await pilot.press("space")
         await pilot.pause()
         assert main_screen.session.history.progress is None
-        assert main_screen.session.view() == before
+        assert main_screen.session.history.view() == before
 
 
 @pytest.mark.parametrize(("moment", "then"), [("1s", "at 00:01.000"), ("#30", "after event"), ("21s", "at 00:21.000")])
@@ -246,7 +246,7 @@ async def test_any_moment_can_be_compared_with(moment: str, then: str) -> None:
         await pilot.press("g")
         await write(app, pilot, "5s")
         await settled(main_screen, pilot)
-        here = main_screen.session.view()
+        here = main_screen.session.history.view()
         await pilot.press("D", "a")
         await write(app, pilot, moment)
         for _ in range(500):
@@ -255,7 +255,7 @@ async def test_any_moment_can_be_compared_with(moment: str, then: str) -> None:
             await pilot.pause(0.02)
         assert then in screen_text(app)
         assert "running → stopped" in screen_text(app) or "stopped, fenced → stopped" in screen_text(app)
-        assert main_screen.session.view() == here, "looking elsewhere moved nothing"
+        assert main_screen.session.history.view() == here, "looking elsewhere moved nothing"
         await pilot.press("escape", "D", "a")
         await write(app, pilot, "9h")
         assert "this branch ends at 00:22.000" in screen_text(app)

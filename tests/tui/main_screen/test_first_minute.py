@@ -58,7 +58,7 @@ async def test_all_screens_and_their_keys_stand_on_the_overview_too(size: tuple[
         for key, word in zip("12345678", ("Overview", "Partition", "", "Metrics", "", "Settings", "", "Compare"), strict=True):
             assert f"{key} {word}" in line
         await pilot.press("4")
-        assert main_screen.page is not None
+        assert main_screen.pages.page is not None
         assert screen_text(app).splitlines()[1].split() == line.split()
 
 
@@ -66,8 +66,8 @@ async def test_a_click_on_the_line_opens_a_screen_from_the_overview() -> None:
     async with playing() as (app, main_screen, pilot):
         x = screen_text(app).splitlines()[1].index("4 Metrics")
         await pilot.click("#tabs", offset=(x, 0))
-        assert main_screen.page is not None
-        assert main_screen.page.name == "metrics"
+        assert main_screen.pages.page is not None
+        assert main_screen.pages.page.name == "metrics"
 
 
 # --- what the columns say ------------------------------------------------------------------------------------------

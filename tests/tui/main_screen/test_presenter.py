@@ -63,7 +63,7 @@ def test_what_has_the_keys_is_shown_in_full(screen: FakeScreen) -> None:
     assert (title, "orders-0" in text(lines)) == ("Partition", True)
     title, lines, _ = presenter.selected_in_full(screen.frame(focus="brokers"), paint, 80)
     assert title == "Broker b1"
-    ring = screen.session.event_buffer.ring(DETAIL)
+    ring = screen.session.history.event_buffer.ring(DETAIL)
     event = next(ring.at(at) for at in range(ring.first, ring.total) if ring.at(at)[2])
     title, lines, note = presenter.selected_in_full(screen.frame(focus="events", event=event), paint, 80)
     assert (title, note) == ("Why", "< goes to its cause")

@@ -18,9 +18,9 @@ def leo(view: object, tp: TopicPartition) -> int:
 def test_a_session_that_rests_is_looked_at_exactly() -> None:
     session = load_session(None).session
     source = ViewSource(session)
-    session.pause()
+    session.history.pause()
     session.history.replay_run.advance_to(2 * SECOND)
-    assert source.take(None) == session.view()
+    assert source.take(None) == session.history.view()
     assert not source.has_stale
 
 
@@ -32,7 +32,7 @@ def test_one_that_moves_has_the_offsets_that_are_shown() -> None:
     source.shown = (FIRST,)
     session.history.replay_run.advance_to(2 * SECOND)
     source.take(FIRST)
-    exact = session.view()
+    exact = session.history.view()
     assert leo(source.view, FIRST) == leo(exact, FIRST)
     source.refresh_offsets([OTHER], FIRST)
     assert leo(source.view, OTHER) == leo(exact, OTHER)

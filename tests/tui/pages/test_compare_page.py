@@ -26,7 +26,7 @@ def session_of(name: str, release: str) -> LoadedSession:
 
 def catch_up(other: ParallelRun, session: Session) -> None:
     replay_run = session.history.replay_run
-    while not other.advance_to(session.view().now, replay_run.steps, replay_run.acts[: replay_run.acts_done]):
+    while not other.advance_to(session.history.view().now, replay_run.steps, replay_run.acts[: replay_run.acts_done]):
         pass
 
 
@@ -37,11 +37,11 @@ def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
     while replay_run.stepwise and replay_run.step():
         catch_up(other, loaded.session)
         assert other.replay_run.steps <= replay_run.steps
-        parted = other.compare(loaded.session.event_buffer, settled=True)
-        assert (parted is None) == (other.view().exposed == loaded.session.view().exposed == 0 == other.view().lost)
+        parted = other.compare(loaded.session.history.event_buffer, settled=True)
+        assert (parted is None) == (other.view().exposed == loaded.session.history.view().exposed == 0 == other.view().lost)
     catch_up(other, loaded.session)
-    assert (loaded.session.view().lost, other.view().lost) == (0, 1)
-    parted = other.compare(loaded.session.event_buffer)
+    assert (loaded.session.history.view().lost, other.view().lost) == (0, 1)
+    parted = other.compare(loaded.session.history.event_buffer)
     assert parted is not None
     assert parted.there is not None
     assert parted.there[3] == "truncated"
@@ -84,13 +84,13 @@ def test_what_only_one_run_has_had_is_where_they_part() -> None:
     main = ParallelRun("main", loaded.under(RELEASES["4.3"]), acts=tuple(session.history.replay_run.acts), end=SECOND)
     session.history.do(acts.Kill(2))
     catch_up(main, session)
-    assert main.compare(session.event_buffer) is None
-    parted = main.compare(session.event_buffer, settled=True)
+    assert main.compare(session.history.event_buffer) is None
+    parted = main.compare(session.history.event_buffer, settled=True)
     assert parted is not None
     assert parted.there is None
     assert parted.here is not None
     assert parted.here[3] == "act"
-    view = session.view()
+    view = session.history.view()
     below = "\n".join(line.text for line in paint_compare(view, main.view(), ("here", "main"), parted, (), COLOR, (100, 24), 0)[0])
     assert "kill b2" in below
     assert "main            no further event yet" in below
@@ -116,7 +116,7 @@ async def test_two_branches_beside_each_other(size: tuple[int, int]) -> None:
         await pilot.press("enter", "1")
         for _ in range(200):
             await pilot.pause(0.01)
-            if main_screen.page._arrived:  # type: ignore[union-attr]
+            if main_screen.pages.page._arrived:  # type: ignore[union-attr]
                 break
         text = screen_text(app)
         assert "branch 2" in text

@@ -138,7 +138,7 @@ async def test_enter_goes_to_the_event_that_doomed_them(size: tuple[int, int]) -
         assert main_screen.context().event[3] == "truncated"  # type: ignore[index]
         await pilot.press("enter")
         await pilot.pause()
-        assert main_screen.page is None
+        assert main_screen.pages.page is None
         assert main_screen.panels.events.selected is not None
         assert main_screen.panels.events.selected[3] == "truncated"
         await pilot.press("less_than_sign")

@@ -121,7 +121,9 @@ async def test_from_an_event_to_its_cause_again_and_again(size: tuple[int, int])
         await pilot.press("3")
         assert "Messages of orders-0" in screen_text(app)
         assert "following" in screen_text(app)
-        main_screen.page.select(next(s.event[0] for s in reversed(main_screen.page._lane.steps) if s.event[3] == "produce-acked"))  # type: ignore[union-attr, attr-defined]
+        main_screen.pages.page.select(
+            next(s.event[0] for s in reversed(main_screen.pages.page._lane.steps) if s.event[3] == "produce-acked")
+        )  # type: ignore[union-attr, attr-defined]
         kinds = []
         for _ in range(4):
             kinds.append(main_screen.context().event[3])  # type: ignore[index]

@@ -31,9 +31,9 @@ def test_gauges_are_those_of_the_metrics_made_from_events() -> None:
         loaded.session.history.replay_run.advance_to(second * SECOND)
         if second == 14:
             loaded.session.history.do(acts.Start(2))
-        view = loaded.session.view()
+        view = loaded.session.history.view()
         observer = MetricsObserver(loaded.spec, loaded.release)
-        ring = loaded.session.event_buffer.ring(0)
+        ring = loaded.session.history.event_buffer.ring(0)
         for index in range(ring.first, ring.total):
             observer.on_event(ring.at(index))
         told = {(s.name, s.broker): s.attributes[0][1] for s in observer.samples(view.now)}
@@ -115,17 +115,17 @@ def test_the_folded_ones_follow_time_there_and_back() -> None:
     loaded = load_session(None)
     play_to(loaded, 5 * SECOND, [])
     folded = EventMetrics(lambda: MetricsObserver(loaded.spec, CURRENT))
-    folded.update(loaded.session.event_buffer, 5 * SECOND)
+    folded.update(loaded.session.history.event_buffer, 5 * SECOND)
     bytes_in = BY_SHORT["BytesInPerSec"]
     before = folded.values(bytes_in)
     assert sum(before.values()) > 0
     play_to(loaded, 8 * SECOND, [])
-    folded.update(loaded.session.event_buffer, 8 * SECOND)
+    folded.update(loaded.session.history.event_buffer, 8 * SECOND)
     assert sum(folded.values(bytes_in).values()) > sum(before.values())
     assert folded.series.times == [second * SECOND for second in range(9)] or folded.series.times[0] == 0
     again = EventMetrics(lambda: MetricsObserver(loaded.spec, CURRENT))
     assert again.rates(bytes_in) == {}
-    again.update(loaded.session.event_buffer.prefix(10**9), 8 * SECOND)
+    again.update(loaded.session.history.event_buffer.prefix(10**9), 8 * SECOND)
     assert again.values(bytes_in) == folded.values(bytes_in)
     assert sum(folded.rates(bytes_in).values()) == pytest.approx(_rate(folded.series.times, folded.series.values[bytes_in.name]))
     assert again.rates(bytes_in) == folded.rates(bytes_in)
@@ -135,20 +135,20 @@ def test_the_folded_ones_follow_time_there_and_back() -> None:
 def test_in_helpings_it_comes_to_the_same_while_more_happens() -> None:
     loaded = load_session(None)
     play_to(loaded, 5 * SECOND, [])
-    event_buffer = loaded.session.event_buffer
+    event_buffer = loaded.session.history.event_buffer
     helpings, whole = (EventMetrics(lambda: MetricsObserver(loaded.spec, CURRENT)) for _ in range(2))
     shares = []
     for turn in range(10_000):
         if turn < 5:
             play_to(loaded, (6 + turn) * SECOND, [])
-        helpings.update(event_buffer, loaded.session.cluster.now, most=100)
+        helpings.update(event_buffer, loaded.session.history.cluster.now, most=100)
         shares.append(helpings.progress)
         if helpings.progress == 1:
             break
     assert len(shares) > 10
     assert shares[-1] == 1
     assert min(shares) < 0.2
-    whole.update(event_buffer, loaded.session.cluster.now)
+    whole.update(event_buffer, loaded.session.history.cluster.now)
     for metric in METRICS:
         assert helpings.values(metric) == whole.values(metric)
     assert helpings.series == whole.series
@@ -157,7 +157,7 @@ def test_in_helpings_it_comes_to_the_same_while_more_happens() -> None:
 async def test_a_paused_page_reads_on_until_all_events_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.pages.metrics.MOST_EVENTS", 100)
     async with playing(until=5 * SECOND) as (app, main_screen, pilot):
-        main_screen.session.pause()
+        main_screen.session.history.pause()
         main_screen.refresh_view()
         await pilot.press("4")
         await pilot.pause()
@@ -193,7 +193,7 @@ def test_traffic_is_a_part_of_all_samples() -> None:
     loaded = load_session(None)
     play_to(loaded, 12 * SECOND, [])
     observer = MetricsObserver(loaded.spec, loaded.release)
-    ring = loaded.session.event_buffer.ring(0)
+    ring = loaded.session.history.event_buffer.ring(0)
     for index in range(ring.first, ring.total):
         observer.on_event(ring.at(index))
     told = {(sample.name, sample.broker): sample.attributes for sample in observer.samples(12 * SECOND)}

@@ -215,7 +215,7 @@ async def test_the_page_opens_moves_and_closes(size: tuple[int, int]) -> None:
         assert main_screen.selection.partition == TopicPartition("orders", 1)
         assert "orders-1" in screen_text(app)
         await pilot.press("right", "k")
-        assert main_screen.session.cluster.view().broker(2).state == "stopped"
+        assert main_screen.session.history.cluster.view().broker(2).state == "stopped"
         await pilot.press("pagedown", "pageup")
         await pilot.press("escape")
         assert "Partitions" in screen_text(app)
@@ -226,7 +226,7 @@ async def test_a_tab_is_clicked() -> None:
     async with playing() as (_app, main_screen, pilot):
         await pilot.press("2")
         await pilot.click("#tabs", offset=(3, 0))
-        assert main_screen.page is None
+        assert main_screen.pages.page is None
 
 
 async def test_no_heading_of_the_replicas_is_cut_with_four_digits() -> None:

@@ -84,18 +84,18 @@ async def test_another_scenario_is_started_in_the_same_application(size: tuple[i
         assert list(LogReader(log))[-1][1] <= SECOND
         while app.loaded.session.history.replay_run.step():
             pass
-        assert app.loaded.session.view().lost == 1
+        assert app.loaded.session.history.view().lost == 1
 
 
 async def test_a_session_that_is_over_is_let_go() -> None:
     async with playing() as (app, main_screen, pilot):
-        ended = [weakref.ref(main_screen.session.cluster), weakref.ref(main_screen.session.history.keyframe_cache)]
+        ended = [weakref.ref(main_screen.session.history.cluster), weakref.ref(main_screen.session.history.keyframe_cache)]
         scenario = catalogue.load("e1-data-loss")
         main_screen.start_over(PlayTarget(scenario, scenario.spec, Release.named("4.1"), title=scenario.name))
         await pilot.pause()
         assert app.screen is app.main_screen is not main_screen
         await pilot.press("n")
-        assert app.main_screen.session.cluster.journal.seq
+        assert app.main_screen.session.history.cluster.journal.seq
         await pilot.pause()
         gc.collect()
         assert [each() for each in ended] == [None, None], "its cluster and keyframes take no memory any more"

@@ -68,7 +68,7 @@ def test_the_default_of_a_changed_setting_is_shown_on_a_small_screen_too(width: 
     settings = settings_of()
     settings.set("replica.lag.time.max.ms", 10_000)
     place = SettingsScope("orders", 1, settings.release)
-    view = load_session(None).session.view()
+    view = load_session(None).session.history.view()
     known = gather(settings, place)
     for selected in range(0, len(known), 5):
         lines = [line.text for line in paint_settings(known, place, view, settings, COLOR, (width, 21), selected, "")]
@@ -81,12 +81,12 @@ def test_the_default_of_a_changed_setting_is_shown_on_a_small_screen_too(width: 
 def test_what_a_change_would_do_now_in_numbers() -> None:
     loaded = load_session(None)
     loaded.session.history.replay_run.advance_to(SECOND)
-    cluster = loaded.session.cluster
+    cluster = loaded.session.history.cluster
     from core.lab import acts
 
     loaded.session.history.do(acts.Kill(2))
     loaded.session.history.replay_run.advance_to(20 * SECOND)
-    view = loaded.session.view()
+    view = loaded.session.history.view()
     place = SettingsScope("orders", 1, loaded.release)
     known = {each.setting.name: each for each in gather(cluster.settings, place)}
     told = consequences(known["min.insync.replicas"], place, view, cluster.settings)
@@ -163,10 +163,10 @@ def test_a_read_only_setting_is_forced_and_says_so() -> None:
 def test_it_fits(size: tuple[int, int]) -> None:
     loaded = load_session(None)
     place = SettingsScope("orders", 1, loaded.release)
-    settings = loaded.session.cluster.settings
+    settings = loaded.session.history.cluster.settings
     known = gather(settings, place)
     for selected in (0, 20, len(known) - 1):
-        lines = paint_settings(known, place, loaded.session.view(), settings, COLOR, size, selected, "")
+        lines = paint_settings(known, place, loaded.session.history.view(), settings, COLOR, size, selected, "")
         assert len(lines) == size[1]
         assert {line.cell_length for line in lines} == {size[0]}
         assert f"\n {known[selected].setting.name} " in "\n" + "\n".join(line.text for line in lines)
@@ -189,7 +189,7 @@ async def test_an_edit_is_an_act(size: tuple[int, int]) -> None:
         main_screen.session.history.replay_run.advance_to(2 * SECOND)
         main_screen.refresh_view()
         await pilot.pause()
-        assert main_screen.session.cluster.settings.origin("min.insync.replicas", topic="orders") == "topic"
+        assert main_screen.session.history.cluster.settings.origin("min.insync.replicas", topic="orders") == "topic"
 
 
 async def test_the_filter_by_its_key() -> None:
@@ -203,9 +203,9 @@ async def test_the_filter_by_its_key() -> None:
         await pilot.pause()
         assert done(main_screen) == ["set unclean.leader.election.enable = true"]
         await pilot.press("escape")
-        assert main_screen.page is not None, "the filter goes first"
+        assert main_screen.pages.page is not None, "the filter goes first"
         await pilot.press("escape")
-        assert main_screen.page is None
+        assert main_screen.pages.page is None
 
 
 def test_milliseconds_and_bytes_are_shown_in_readable_units() -> None:

@@ -230,7 +230,7 @@ async def test_words_filter_partitions_brokers_and_events_on_the_overview() -> N
         await pilot.press("escape")
         assert len(main_screen.panels.grid.order) == 600
         assert "Brokers 99 of 100 up" in screen_text(app)
-        assert main_screen.panels.events.ring is main_screen.session.event_buffer.ring(NOTABLE)
+        assert main_screen.panels.events.ring is main_screen.session.history.event_buffer.ring(NOTABLE)
 
 
 async def test_words_that_name_a_topic_leave_all_brokers_there() -> None:

@@ -38,7 +38,7 @@ def target(release: str = "4.1", spec: ClusterSpec = SPEC) -> PlayTarget:
 
 
 def go(main_screen: MainScreen, seconds: float) -> None:
-    main_screen.session.history.replay_run.advance_to(main_screen.session.cluster.now + int(seconds * SECOND))
+    main_screen.session.history.replay_run.advance_to(main_screen.session.history.cluster.now + int(seconds * SECOND))
     main_screen.refresh_view()
 
 
@@ -132,12 +132,12 @@ async def test_who_is_out_of_the_isr_is_so_by_a_rule_with_numbers_and_a_setting(
         go(main_screen, 50)
         await pilot.pause()
         assert 2 not in main_screen.view.partitions[0].isr
-        said = main_screen.isr_reasons.of(main_screen.view.partitions[0], main_screen.session.event_buffer)[2]
+        said = main_screen.isr_reasons.of(main_screen.view.partitions[0], main_screen.session.history.event_buffer)[2]
         assert said.startswith("left 00:")
         assert rule in said
         assert setting in said
         assert f"out: b2 {said}" in words(app)
-        detail = main_screen.session.cluster.partition_detail(TP)
+        detail = main_screen.session.history.cluster.partition_detail(TP)
         assert any(said in sentence for sentence in high_watermark_reasons(detail, main_screen.view, {2: said}))
 
 

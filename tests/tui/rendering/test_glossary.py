@@ -125,6 +125,6 @@ async def test_going_to_a_partition_that_a_filter_hides_drops_the_filter() -> No
         await pilot.press("slash", *"orders-", "enter")
         await pilot.pause()
         assert len(main_screen.panels.grid.order) == 6
-        main_screen.select_by_name(partition=TopicPartition("payments", 1))
+        main_screen.navigation.select_by_name(partition=TopicPartition("payments", 1))
         assert main_screen.selection.partition == TopicPartition("payments", 1)
         assert len(main_screen.panels.grid.order) == 9

@@ -43,10 +43,14 @@ def test_settings_go_back_in_time_too() -> None:
 def test_a_partition_in_full_and_how_far_the_run_is_stay_as_they_were() -> None:
     session = load_session(None).session
     session.history.replay_run.advance_to(SECOND)
-    detail, run = session.cluster.partition_detail(TopicPartition("orders", 0)), session.run_so_far()
+    detail, run = session.history.cluster.partition_detail(TopicPartition("orders", 0)), session.run_so_far()
     leo = detail.view.replica_views[0].leo
     session.history.do(acts.Kill(1))
     session.history.replay_run.advance_to(3 * SECOND)
-    assert detail.view.replica_views[0].leo == leo < session.cluster.partition_detail(TopicPartition("orders", 0)).view.replica_views[0].leo
+    assert (
+        detail.view.replica_views[0].leo
+        == leo
+        < session.history.cluster.partition_detail(TopicPartition("orders", 0)).view.replica_views[0].leo
+    )
     assert len(session.run_so_far().acts) == len(run.acts) + 1
-    assert session.now == 3 * SECOND
+    assert session.history.cluster.now == 3 * SECOND

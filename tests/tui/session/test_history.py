@@ -31,7 +31,7 @@ from tui.session.session import Session
 
 def session_of(**wanted: Any) -> LoadedSession:
     loaded = load_session(PlayTarget(None, SMALL, CURRENT, 7, **wanted))
-    loaded.session.pause()
+    loaded.session.history.pause()
     return loaded
 
 
@@ -41,7 +41,7 @@ def arrive(session: Session) -> None:
 
 
 def events(session: Session) -> list[tuple[Any, ...]]:
-    ring = session.event_buffer.ring(DETAIL)
+    ring = session.history.event_buffer.ring(DETAIL)
     return [ring.at(index) for index in range(ring.first, ring.total)]
 
 
@@ -73,17 +73,17 @@ def test_a_scenario_goes_back_with_what_it_expects_and_saves_itself(name: str, r
     scenario = catalogue.load(name)
     loaded = load_session(PlayTarget(scenario, scenario.spec, Release.named(release), scenario.seed, title=name))
     session = loaded.session
-    session.pause()
+    session.history.pause()
     before = loaded.scenario()
     half = 0
     while not session.history.replay_run.finished:
         session.history.replay_run.step()
         if session.history.replay_run.steps == 7:
-            half, middle, state = session.history.replay_run.event_tap.seq, session.view(), loaded.scenario()
+            half, middle, state = session.history.replay_run.event_tap.seq, session.history.view(), loaded.scenario()
     whole = events(session)
     session.history.go_to(Destination("half", position=Position(7, 0, middle.now)))
     arrive(session)
-    assert (session.view(), loaded.scenario(), session.history.replay_run.event_tap.seq) == (middle, state, half)
+    assert (session.history.view(), loaded.scenario(), session.history.replay_run.event_tap.seq) == (middle, state, half)
     session.history.go_to(Destination("the start", position=Position(0, 0, 0)))
     arrive(session)
     assert loaded.scenario() == before
@@ -112,10 +112,10 @@ def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int) -> N
     scenario = catalogue.load("c1-paused-follower")
     loaded = load_session(PlayTarget(scenario, scenario.spec, Release.named("4.1"), scenario.seed))
     session = loaded.session
-    session.pause()
+    session.history.pause()
     seen: dict[Position, tuple[ClusterView, ScenarioState | None]] = {}
     for _ in stroll(session.history, dice, stops=12, least=1):
-        seen[session.history.replay_run.position] = (session.view(), loaded.scenario())
+        seen[session.history.replay_run.position] = (session.history.view(), loaded.scenario())
     assert len(session.history.keyframe_cache.keyframes) > 2
     whole, end = events(session), session.history.replay_run.position
     for position in dice.sample(list(seen), 6):
@@ -124,7 +124,7 @@ def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int) -> N
         )
         session.history.go_to(Destination("there", position=position))
         arrive(session)
-        assert (session.view(), loaded.scenario()) == seen[position]
+        assert (session.history.view(), loaded.scenario()) == seen[position]
         assert nearest is None or nearest.position.place <= position.place
         session.history.go_to_end()
         arrive(session)
@@ -136,16 +136,16 @@ def test_a_long_way_back_can_be_given_up() -> None:
     session.history.do(acts.Load("orders", 500))
     session.history.replay_run.advance_to(20 * SECOND)
     session.playback._budget = 0.001
-    before = session.view()
+    before = session.history.view()
     session.history.go_to(Destination("10 s", time=10 * SECOND))
     assert session.history.task_target == "10 s"
     assert session.history.progress is not None
     assert 0 <= session.history.progress < 1
     session.playback.frame(0.05)
-    session.pause()
+    session.history.pause()
     assert session.history.task_target is None
     assert session.history.progress is None
-    assert session.view() == before
+    assert session.history.view() == before
 
 
 def test_a_script_of_a_session_says_what_was_done(tmp_path: Path) -> None:

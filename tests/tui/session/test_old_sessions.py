@@ -43,10 +43,10 @@ def a_session(path: Path, seed: int = 7, acts: int = 12) -> None:
     session, dice = loaded.session, random.Random(f"{seed}:life")
     session.history.do(Load("orders", 40, acks="all"))
     for _ in range(acts):
-        session.history.replay_run.advance_to(session.cluster.now + dice.randint(1, 2 * SECOND))
+        session.history.replay_run.advance_to(session.history.cluster.now + dice.randint(1, 2 * SECOND))
         with contextlib.suppress(ActRefused, KafkaError):
             session.history.do(an_act(dice))
-    session.history.replay_run.advance_to(session.cluster.now + SECOND)
+    session.history.replay_run.advance_to(session.history.cluster.now + SECOND)
     session.history.close()
 
 
@@ -144,7 +144,7 @@ def test_the_playground_is_pointed_at_a_packed_log(name: str, tmp_path: Path) ->
 def test_it_is_opened_at_a_moment(tmp_path: Path) -> None:
     a_session(tmp_path / "a.jsonl")
     session = opened(tmp_path / "a.jsonl", at=3 * SECOND).session
-    assert session.cluster.now == 3 * SECOND
+    assert session.history.cluster.now == 3 * SECOND
     assert session.history.in_the_past
     assert session.history.end.seq == len(read_events(tmp_path / "a.jsonl")[1])
 
@@ -235,13 +235,13 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
     session = loaded.session
     session.history.task.advance(lambda: True)  # type: ignore[union-attr]
     assert 0 < session.history.progress < 1  # type: ignore[operator]
-    session.pause()
+    session.history.pause()
     assert session.history.task_target is None
     assert session.history.notices[0].endswith("the replay stopped; the session is shown up to that point")
     assert events(session) == list(old.events[: len(events(session))])
     session.history.step()
     arrive(session)
-    assert session.event_buffer.ring(DETAIL).total > 0
+    assert session.history.event_buffer.ring(DETAIL).total > 0
     assert loaded.release == CURRENT
     assert loaded.spec == SMALL
 

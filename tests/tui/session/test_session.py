@@ -35,27 +35,27 @@ def test_virtual_time_goes_with_the_wall_times_the_speed() -> None:
     session = fake_session(budget=5.0)
     for _ in range(10):
         session.playback.frame(0.05)
-    assert session.cluster.now == SECOND // 2
+    assert session.history.cluster.now == SECOND // 2
     session.playback.set_speed(10)
     session.playback.frame(0.1)
-    assert session.cluster.now == SECOND // 2 + SECOND
+    assert session.history.cluster.now == SECOND // 2 + SECOND
     session.playback.set_speed(0.1)
     session.playback.frame(0.1)
-    assert session.cluster.now == SECOND // 2 + SECOND + SECOND // 100
+    assert session.history.cluster.now == SECOND // 2 + SECOND + SECOND // 100
 
 
 def test_paused_nothing_moves() -> None:
     session = fake_session()
-    session.pause()
+    session.history.pause()
     session.playback.frame(1.0)
-    assert session.cluster.now == 0
+    assert session.history.cluster.now == 0
     assert not session.playback.moving
 
 
 def test_a_frame_that_comes_late_is_no_jump() -> None:
     session = fake_session(budget=5.0)
     session.playback.frame(3600.0)
-    assert session.cluster.now <= SECOND
+    assert session.history.cluster.now <= SECOND
 
 
 def test_what_the_budget_does_not_allow_is_said() -> None:
@@ -66,7 +66,7 @@ def test_what_the_budget_does_not_allow_is_said() -> None:
         session.playback.frame(0.02)
     assert session.playback.reached is not None
     assert session.playback.reached < 900
-    assert session.cluster.now < 60 * 0.02 * 1000 * SECOND
+    assert session.history.cluster.now < 60 * 0.02 * 1000 * SECOND
     session.playback.set_speed(math.inf)
     for _ in range(60):
         session.playback.frame(0.02)
@@ -81,11 +81,11 @@ def test_speeds_go_up_and_down_the_ladder() -> None:
 
 def test_a_step_goes_to_the_next_event_and_pauses() -> None:
     session = real_session()
-    before = session.event_buffer.ring(DETAIL).total
+    before = session.history.event_buffer.ring(DETAIL).total
     session.history.step()
     while session.history.task_target:
         session.playback.frame(0.05)
-    assert session.event_buffer.ring(DETAIL).total > before
+    assert session.history.event_buffer.ring(DETAIL).total > before
     assert not session.playback.playing
     assert not session.playback.moving
 
@@ -93,13 +93,13 @@ def test_a_step_goes_to_the_next_event_and_pauses() -> None:
 def test_a_step_to_the_next_notable_event_finds_the_fencing() -> None:
     session = real_session()
     session.history.do(acts.Kill(2))
-    killed = session.event_buffer.ring(NOTABLE).total
+    killed = session.history.event_buffer.ring(NOTABLE).total
     session.history.step_to_notable()
     while session.history.task_target:
         session.playback.frame(0.05)
-    kinds = [session.event_buffer.ring(NOTABLE).at(i)[3] for i in range(killed, session.event_buffer.ring(NOTABLE).total)]
+    kinds = [session.history.event_buffer.ring(NOTABLE).at(i)[3] for i in range(killed, session.history.event_buffer.ring(NOTABLE).total)]
     assert kinds[0] == "broker-fenced"
-    assert 5 * SECOND < session.cluster.now < 12 * SECOND
+    assert 5 * SECOND < session.history.cluster.now < 12 * SECOND
 
 
 def test_a_step_that_finds_nothing_gives_up() -> None:
@@ -114,10 +114,10 @@ def test_a_step_that_finds_nothing_gives_up() -> None:
 
 def test_a_refused_act_changes_nothing() -> None:
     session = real_session()
-    before = session.view()
+    before = session.history.view()
     with pytest.raises(ActRefused):
         session.history.do(acts.Start(1))
-    assert session.view() == before
+    assert session.history.view() == before
 
 
 def test_the_log_has_every_event(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_the_log_has_every_event(tmp_path: Path) -> None:
     reader, events = read_events(log, problems.append)
     assert problems == []
     assert reader.end is not None
-    assert len(events) == session.event_buffer.ring(DETAIL).total
-    assert events[-1] == session.event_buffer.ring(DETAIL).at(len(events) - 1)
+    assert len(events) == session.history.event_buffer.ring(DETAIL).total
+    assert events[-1] == session.history.event_buffer.ring(DETAIL).at(len(events) - 1)
 
 
 def test_a_scenario_by_hand_goes_a_step_a_second_and_pauses_at_its_end() -> None:
@@ -139,12 +139,17 @@ def test_a_scenario_by_hand_goes_a_step_a_second_and_pauses_at_its_end() -> None
     session = load_session(PlayTarget(scenario, scenario.spec, Release.named("0.10.2"))).session
     for _ in range(19):
         session.playback.frame(0.05)
-    assert session.event_buffer.ring(NOTABLE).index_of(1) is not None
-    acts_done = sum(session.event_buffer.ring(DETAIL).at(i)[3] == "act" for i in range(session.event_buffer.ring(DETAIL).total))
+    assert session.history.event_buffer.ring(NOTABLE).index_of(1) is not None
+    acts_done = sum(
+        session.history.event_buffer.ring(DETAIL).at(i)[3] == "act" for i in range(session.history.event_buffer.ring(DETAIL).total)
+    )
     session.playback.frame(0.06)
-    assert sum(session.event_buffer.ring(DETAIL).at(i)[3] == "act" for i in range(session.event_buffer.ring(DETAIL).total)) == acts_done + 1
+    assert (
+        sum(session.history.event_buffer.ring(DETAIL).at(i)[3] == "act" for i in range(session.history.event_buffer.ring(DETAIL).total))
+        == acts_done + 1
+    )
     for _ in range(400):
         session.playback.frame(0.05)
     assert session.history.replay_run.finished
     assert not session.playback.playing
-    assert session.view().lost == 1
+    assert session.history.view().lost == 1

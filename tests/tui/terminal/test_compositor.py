@@ -85,7 +85,7 @@ async def test_what_is_written_is_what_a_full_paint_shows(
             play_on(main_screen, 12)
             assert seen.rows == seen.now()
         assert seen.pieces > 20
-        main_screen.session.pause()
+        main_screen.session.history.pause()
         await pilot.press("right", "down", "tab")
         await pilot.pause()
         main_screen.refresh_view()
