@@ -24,7 +24,7 @@ class MetadataCache(metaclass=ABCMeta):
     racks: Final[dict[int, str | None]]
 
     def __init__(self, racks: dict[int, str | None]) -> None:
-        self.racks = racks
+        self.racks = dict(racks)
 
     @abstractmethod
     def clear(self) -> None:

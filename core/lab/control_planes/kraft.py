@@ -73,5 +73,6 @@ def boot(cluster: ClusterNodes, controller: QuorumController, epochs: dict[int, 
         phase = 1 + phases.randrange(broker.heartbeat_interval)
         if each.up:
             broker.boot(epochs[each.id], phase, len(cluster.metadata))
-    controller.replication.log_ends = cluster.log_end
+    if not cluster.release.elect_from_isr:
+        controller.replication.log_ends = cluster.log_end
     controller.boot(cluster.seed)

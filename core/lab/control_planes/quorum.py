@@ -30,8 +30,8 @@ def _make_voters(cluster: ClusterNodes, controller: ReplicatedController) -> Non
     for name in cluster.spec.controllers:
         if name not in cluster.nodes:
             cluster.controllers[name] = cluster.nodes[name] = ControllerServer(name, cluster.network, cluster.journal)
-    cluster.quorum = MetadataQuorum(controller, cluster.metadata, cluster.journal)
-    cluster.quorum.boot([cluster.nodes[name] for name in cluster.spec.controllers], cluster.seed, cluster.spec.controller)
+    hosts = [cluster.nodes[name] for name in cluster.spec.controllers]
+    cluster.quorum = MetadataQuorum(controller, cluster.metadata, hosts, cluster.seed, cluster.spec.controller)
     for name, voter in cluster.quorum.voters.items():
         node = cluster.nodes[name]
         assert isinstance(node, (ControllerServer, Broker))

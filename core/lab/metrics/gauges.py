@@ -80,5 +80,5 @@ def metadata_offsets(cluster: ClusterNodes) -> tuple[int, int]:
         return len(cluster.metadata) - 1, len(cluster.metadata) - 1
     active = quorum.active()
     voter = active or max(quorum.voters.values(), key=lambda voter: voter.high_watermark)
-    committed = quorum.metadata_end(voter.high_watermark) - 1
+    committed = quorum.log.metadata_end(voter.high_watermark) - 1
     return committed + (0 if active is None else len(active.log) - active.high_watermark), committed

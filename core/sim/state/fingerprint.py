@@ -96,6 +96,11 @@ class Fingerprints:
         of_network = (alive, sorted(network.lose_next), network.zero_latency, links, connections, draws, list(self._elided()))
         return (nodes, of_network, agenda, paused, [write(each) for each in self.also])
 
+    def form_of(self, value: object, now: int) -> Form:
+        """Return the form of one object, for inspection. Moments are distances from `now`."""
+        self._writer.begin(now)
+        return self._writer.write(value)
+
     def _elided(self) -> Iterator[Form]:
         """Yield the forms of elided long polls: for each poll, its stage, and the time until the stage ends."""
         for poll in sorted(self._simulation.network.polls, key=attrgetter("client", "server", "number")):

@@ -91,18 +91,18 @@ class QuorumWatch:
         quorum = cluster.quorum
         assert quorum is not None
         for offset, entry in enumerate(self.committed):
-            assert quorum.committed[offset] is entry, f"the committed entry at {offset} has changed"
-        self.committed = list(quorum.committed)
+            assert quorum.log.committed[offset] is entry, f"the committed entry at {offset} has changed"
+        self.committed = list(quorum.log.committed)
         for voter in quorum.voters.values():
             if voter.role is Role.LEADER:
                 assert self.leaders.setdefault(voter.epoch, voter.name) == voter.name, f"two leaders in epoch {voter.epoch}"
             for offset in range(voter.high_watermark):
-                assert voter.log[offset] is quorum.committed[offset], f"{voter.name} commits another entry at {offset}"
+                assert voter.log[offset] is quorum.log.committed[offset], f"{voter.name} commits another entry at {offset}"
             epochs = [entry.epoch for entry in voter.log]
             assert epochs == sorted(epochs), f"epochs go back in the log of {voter.name}"
-        assert len({len(cluster.metadata), quorum.metadata_end(len(quorum.committed))}) == 1, "metadata changed outside the log"
-        held = sum(voter.log[: len(quorum.committed)] == quorum.committed for voter in quorum.voters.values())
-        assert held >= quorum.majority, "less than a majority holds what is committed"
+        assert len({len(cluster.metadata), quorum.log.metadata_end(len(quorum.log.committed))}) == 1, "metadata changed outside the log"
+        held = sum(voter.log[: len(quorum.log.committed)] == quorum.log.committed for voter in quorum.voters.values())
+        assert held >= quorum.log.majority, "less than a majority holds what is committed"
 
     def run(self, cluster: Cluster, until: int) -> None:
         """Run the cluster to a time, and check the invariants whenever a voter's log or role can have changed."""
@@ -176,9 +176,9 @@ def whole(cluster: Cluster, abandoned: dict[TopicPartition, None]) -> None:
     active = quorum.active()
     assert active is not None
     for voter in quorum.voters.values():
-        assert (voter.epoch, voter.leader, voter.high_watermark) == (active.epoch, active.name, len(quorum.committed)), voter.name
-        assert voter.log == quorum.committed
-    assert type(quorum.committed[0].write) is LeaderChangeMessage
+        assert (voter.epoch, voter.leader, voter.high_watermark) == (active.epoch, active.name, len(quorum.log.committed)), voter.name
+        assert voter.log == quorum.log.committed
+    assert type(quorum.log.committed[0].write) is LeaderChangeMessage
     for partition in view.partitions:
         assert set(partition.isr) == {1, 2, 3}, partition
         assert partition.leader in (1, 2, 3)

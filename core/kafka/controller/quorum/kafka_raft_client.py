@@ -78,11 +78,23 @@ class FollowerProgress:
     last_fetch: int = 0
 
 
+class VoterObserver(Protocol):
+    """Observes the voters of a quorum, without affecting them."""
+
+    def controller_elected(self) -> None:
+        """Record that a controller has become active."""
+
+    def no_majority(self, voter: KafkaRaftClient, in_touch: int) -> None:
+        """Record that a voter can exchange messages only with `in_touch` voters, which are fewer than a majority."""
+
+
 class QuorumContext(CommittedState, Protocol):
-    """The interface through which voters use their quorum: the voters, the timeouts, and the committed state."""
+    """The interface through which voters use their quorum: the names of the voters, the timeouts, and the committed state."""
 
     @property
     def voters(self) -> Collection[str]: ...
+    @property
+    def observer(self) -> VoterObserver: ...
     @property
     def majority(self) -> int: ...
     @property
@@ -93,7 +105,6 @@ class QuorumContext(CommittedState, Protocol):
     def election_timeout(self) -> int: ...
 
     def commit(self, voter: KafkaRaftClient, start: int, end: int) -> None: ...
-    def report_no_majority(self, voter: KafkaRaftClient, in_touch: int) -> None: ...
 
 
 class KafkaRaftClient:
@@ -263,7 +274,7 @@ class KafkaRaftClient:
             self._check_quorum()
             return
         if self.role in (Role.CANDIDATE, Role.PROSPECTIVE) and len(self._votes_received) < self.quorum.majority:
-            self.quorum.report_no_majority(self, len(self._votes_received))
+            self.quorum.observer.no_majority(self, len(self._votes_received))
         self._start_election(pre=True)
 
     def _start_election(self, *, pre: bool) -> None:
@@ -378,7 +389,7 @@ class KafkaRaftClient:
             return
         in_touch = 1 + sum(time + limit > self.journal.now for time in fetched)
         self._resign(f"only {in_touch} of {len(self.quorum.voters)} voters in touch")
-        self.quorum.report_no_majority(self, in_touch)
+        self.quorum.observer.no_majority(self, in_touch)
         self._transition_to_unattached()
 
     def _resign(self, reason: str) -> None:

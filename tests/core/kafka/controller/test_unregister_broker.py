@@ -95,7 +95,7 @@ def test_a_session_that_runs_out_while_the_registration_is_on_its_way_out() -> N
         cluster.do(acts.Release((voter, active)))
     cluster.run_until(cluster.now + 20 * SECOND)
     assert cluster.quorum is not None
-    written = [type(entry.write).__name__ for entry in cluster.quorum.committed]
+    written = [type(entry.write).__name__ for entry in cluster.quorum.log.committed]
     assert written[written.index("UnregisterBroker") + 1] == "FenceStaleBroker"
     assert "broker-unregistered" in [event[3] for event in events]
     assert "broker-fenced" not in [event[3] for event in events]
