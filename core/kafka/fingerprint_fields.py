@@ -19,7 +19,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import DelayedProduces
 from core.kafka.broker.replica import Replica
 from core.kafka.broker.requests.fetch_manager import FetchManager
-from core.kafka.broker.requests.fetch_session import FetchSession
+from core.kafka.broker.requests.fetch_session import FetchSession, SessionPartition
 from core.kafka.broker.transactions.add_partitions_to_txn_manager import Verification
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.client import Client
@@ -45,7 +45,9 @@ from core.kafka.messages import FetchRequest, FetchResponse
 from core.kafka.transaction.transaction_metadata import TransactionMetadata
 from core.kafka.transaction.transaction_state_manager import TransactionStateManager
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
-from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannelManager
+from core.kafka.zookeeper_mode.controller.controller_channel_manager import Channel, ControllerChannelManager
+from core.kafka.zookeeper_mode.controller.event_manager import ControllerEventManager
+from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest
 from core.kafka.zookeeper_mode.isr_manager import ZooKeeperIsrManager
 from core.kafka.zookeeper_server.server import ZooKeeper
 from core.sim.state.fields import Declared, Table
@@ -59,9 +61,13 @@ KAFKA_FIELDS: Final[Table] = {
     DelayedProduces: Declared(times=("timer_due",)),
     FetchManager: Declared(history=("possibly_late",)),
     FetchSession: Declared(times=("last_fetch_time", "deadline", "timer_due")),
-    FetchRequest: Declared(labels={"correlation": "fetch"}),
-    FetchResponse: Declared(labels={"correlation": "fetch"}),
-    Fetcher: Declared(history=("sent_cause",), times=("sent_at", "timeout_at", "waking_at"), labels={"in_flight": "fetch"}),
+    FetchRequest: Declared(labels={"correlation": "fetch"}, rows={"changed": 4}),
+    FetchResponse: Declared(labels={"correlation": "fetch"}, rows={"partitions": 6}),
+    SessionPartition: Declared(row={"asked": 4}),
+    LeaderAndIsrRequest: Declared(rows={"items": 2}),
+    Channel: Declared(rows={"queue": 1}),
+    ControllerEventManager: Declared(rows={"_events": 0}),
+    Fetcher: Declared(history=("sent_cause",), times=("sent_at", "timeout_at", "waking_at"), labels={"in_flight": "fetch"}, rows={"unsent": 4, "moved": 4}),
     Partition: Declared(history=("changed_by", "last_high_watermark"), times=("uncommitted_since",)),
     PartitionFetchState: Declared(times=("delayed_until",)),
     ReplicationControlManager: Declared(history=("log_ends",)),

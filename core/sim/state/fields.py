@@ -37,18 +37,22 @@ class Declared(NamedTuple):
         times: moments of virtual time, of which only the difference from the current time matters.
         labels: for each field that holds labels, the name of the family to which the labels belong. Labels are numbers above 0 that are
             only compared with others of their family. A field can also be a dict whose keys are labels.
+        row, rows: for each field that holds a tuple with a cause, the place of the cause in the tuple. In `rows`, the field is a sequence
+            of such tuples, or a dict whose values are such tuples. The class of these tuples does not matter.
     """
 
     wiring: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     labels: Mapping[str, str] = types.MappingProxyType({})
+    row: Mapping[str, int] = types.MappingProxyType({})
+    rows: Mapping[str, int] = types.MappingProxyType({})
 
 
 Table = Mapping[type, Declared]
 
 KERNEL: Final[Table] = {
-    Journal: Declared(history=("seq", "cause", "causes")),
+    Journal: Declared(history=("seq", "cause", "causes"), times=("now",)),
     Node: Declared(wiring=("handlers", "timers", "network", "journal")),
     Network: Declared(wiring=("agenda", "polls", "disturbances")),
     Simulation: Declared(wiring=("journal", "agenda", "network")),
@@ -76,6 +80,8 @@ class Fields:
         self.history = frozenset(name for each in meanings for name in each.history)
         self.times = frozenset(name for each in meanings for name in each.times)
         self.labels = {name: family for each in meanings for name, family in each.labels.items()}
+        self.row = {name: place for each in meanings for name, place in each.row.items()}
+        self.rows = {name: place for each in meanings for name, place in each.rows.items()}
         names = cls._fields if issubclass(cls, tuple) and hasattr(cls, "_fields") else fields_of(cls)
         self.names = tuple(name for name in names if name not in self.wiring and name != "__dict__")
         self.has_dict = "__dict__" in names

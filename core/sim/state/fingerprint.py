@@ -260,7 +260,23 @@ class _Writer:
         family = fields.labels.get(name)
         if family is not None:
             return lambda value: self._label(family, value)
+        place = fields.row.get(name)
+        if place is not None:
+            return lambda value: self._row(value, place)
+        places = fields.rows.get(name)
+        if places is not None:
+            return lambda value: self._rows(value, places)
         return self.write
+
+    def _row(self, value: tuple[object, ...] | None, place: int) -> Form:
+        """Return the form of a tuple without the cause at the given place."""
+        return None if value is None else self._parts(value[:place] + value[place + 1 :])
+
+    def _rows(self, values: Any, place: int) -> Form:
+        """Return the forms of several tuples without their causes."""
+        if isinstance(values, dict):
+            return self._mapping({key: self._row(value, place) for key, value in values.items()})
+        return [self._row(value, place) for value in values]
 
     def _mapping(self, each: dict[object, object]) -> Form:
         keys = self._sorted(each)

@@ -30,7 +30,7 @@ ControlRequest = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataReques
 
 
 @attrs.define(slots=True, eq=False)
-class _Channel:
+class Channel:
     """The requests for one broker.
 
     Attributes:
@@ -47,7 +47,7 @@ class ControllerChannelManager:
 
     def __init__(self, broker: BrokerContext) -> None:
         self._broker = broker
-        self._channels: dict[int, _Channel] = {}
+        self._channels: dict[int, Channel] = {}
         self._correlation = 0
         broker.timers.update({"controller-retry": self._resend, "controller-socket-timeout": self._timed_out})
 
@@ -55,7 +55,7 @@ class ControllerChannelManager:
         """Queue a request for a broker."""
         channel = self._channels.get(to)
         if channel is None:
-            channel = self._channels[to] = _Channel()
+            channel = self._channels[to] = Channel()
         channel.queue.append((request, self._broker.journal.cause))
         if len(channel.queue) == 1:
             self._send_first(to, channel)
@@ -68,7 +68,7 @@ class ControllerChannelManager:
         """Drop all requests, because the controller has resigned (`#shutdown`)."""
         self._channels.clear()
 
-    def _send_first(self, to: int, channel: _Channel) -> None:
+    def _send_first(self, to: int, channel: Channel) -> None:
         broker = self._broker
         self._correlation += 1
         channel.correlation = self._correlation
@@ -80,7 +80,7 @@ class ControllerChannelManager:
             broker.timer(SOCKET_TIMEOUT, "controller-socket-timeout", (to, self._correlation))
         journal.cause = before
 
-    def _under_way(self, to: int, correlation: int) -> _Channel | None:
+    def _under_way(self, to: int, correlation: int) -> Channel | None:
         channel = self._channels.get(to)
         return channel if channel is not None and channel.correlation == correlation else None
 
