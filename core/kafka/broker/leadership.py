@@ -34,7 +34,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
     partition.remotes = (*known, *new)
     if new_epoch:
         for replica in partition.remotes:
-            replica.reset(now, log.leo, new_leader=not was_leader or replica in new, in_isr=replica.broker in registration.isr)
+            replica.reset(now, log.leo, new_leader=not was_leader, in_isr=replica.broker in registration.isr)
     partition.isr = registration.isr
     partition.set_maximal_isr(registration.isr)
     partition.pending = ""
