@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from core.kafka.events import explain
 from core.lab.cluster import Cluster
+from core.sim.errors import ActRefused
 from tests.core.properties.quorums import QuorumLife, QuorumWatch, heal, play, quorum_lives, whole
 
 
@@ -33,7 +34,7 @@ def test_the_same_life_gives_the_same_events(life: QuorumLife) -> None:
             cluster.run_until(cluster.now + wait)
             try:
                 cluster.do(act)
-            except Exception as refusal:
+            except ActRefused as refusal:
                 taken.append((str(refusal),))
         Cluster.run_until(cluster, cluster.now + 20_000_000)
         return taken

@@ -75,7 +75,7 @@ async def test_stepping_back_undoes_an_act_and_forward_does_it_again(palette: bo
             await pilot.press("comma")
         await settled(main_screen, pilot)
         assert main_screen.view == before
-        assert "before the end" in screen_text(app) or main_screen.session.history.in_the_past
+        assert main_screen.session.history.in_the_past
         await pilot.press("right_square_bracket")
         await settled(main_screen, pilot)
         assert main_screen.view == after

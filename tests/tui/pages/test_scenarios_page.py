@@ -112,7 +112,7 @@ async def test_what_is_selected_and_what_is_expected_stand_beside_each_other(siz
         await pilot.pause()
         text = screen_text(app)
         assert "leader epoch" in text
-        assert "LOST" in text or "lost" in text
+        assert "LOST 1 (1 acked)" in text
         assert "held" in text
         await pilot.press("tab", "up")
         await pilot.pause()
