@@ -124,10 +124,11 @@ def _decoder(kind: str, strict: bool) -> Callable[[bytes], msgspec.Struct]:
 
 def _event(line: msgspec.Struct) -> tuple[Any, ...]:
     """Return the event tuple of a decoded line."""
-    *event, more = astuple(line)
-    if more:
-        event[2] = (event[2], *more)
-    return tuple(event)
+    fields = astuple(line)
+    if not fields[-1]:
+        return fields[:-1]
+    seq, time, cause, kind, *values, more = fields
+    return (seq, time, (cause, *more), kind, *values)
 
 
 class _Kind(msgspec.Struct):

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from core.sim.errors import Standstill
+from core.sim.events import time_of
 from scenarios.errors import InputError
 from scenarios.io.output_files import OutputFile
 from scenarios.io.termination_signals import defer_signals
@@ -100,7 +101,7 @@ class LogWriter:
             self._lines.append(encode_events(events))
             self._waiting += len(events)
             self._count += len(events)
-            self._last_time = events[-1][1]
+            self._last_time = time_of(events[-1])
 
     def flush(self) -> None:
         """Write the events that have been added so far."""

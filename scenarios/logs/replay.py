@@ -134,7 +134,7 @@ def _play(reader: LogReader, events: list[tuple[Any, ...]], lines: list[bytes], 
     # A session can end, or be killed, between two events at the same virtual time.
     while holding.count < len(events):
         due = cluster.next_time()
-        if due is None or due > events[holding.count][1]:
+        if due is None or due > time_of(events[holding.count]):
             break
         cluster.step()
     if holding.count < len(events):

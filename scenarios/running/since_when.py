@@ -12,7 +12,7 @@ import attrs
 from core.kafka.events import DETAIL, KINDS
 from core.kafka.ids import TopicPartition
 from core.lab.sentences import sentence
-from core.sim.events import EventTuple, kind_of
+from core.sim.events import EventTuple, kind_of, seq_of
 from core.sim.units import format_duration
 from scenarios.conditions.conditions import Compare, Condition, Truth
 from scenarios.running.run_summary import RunSummary
@@ -78,7 +78,7 @@ def last_change(run: Run, number: int) -> LastChange | None:
         value = again.conditions[number].got(again.moment)
         if value != before:
             event = _telling(instants.events, condition)
-            why = "" if event is None else instants.summary.why(event[0])
+            why = "" if event is None else instants.summary.why(seq_of(event))
             found = LastChange(-1 if before is None else again.cluster.now, event, why)
             before = value
         instants.events.clear()

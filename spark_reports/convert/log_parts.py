@@ -10,6 +10,7 @@ from typing import Final
 
 import attrs
 
+from core.sim.events import seq_of, time_of
 from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_file import open_log_file
 from scenarios.logs.log_reader import LogReader
@@ -63,7 +64,7 @@ def read_log_parts(path: Path) -> LogParts:
     with open_log_file(path) as log:
         last = header = log.readline()
         for event in reader:
-            events, end_us = event[0], event[1]
+            events, end_us = seq_of(event), time_of(event)
             last = log.readline()
             line = last.removesuffix(b"\n")
             if line != encode_event(event) or _WRITTEN_OTHERWISE.search(line):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.sim.events import seq_of, time_of
 from core.sim.units import format_duration
 
 
@@ -19,8 +20,10 @@ class EventLimit:
         self._before = 0
 
     def __call__(self, event: tuple[Any, ...]) -> None:
-        if self._before + event[0] >= self._most:
-            raise EventLimitReached(f"stopped after {self._most:,} events (--max-events), at virtual time {format_duration(event[1])}")
+        if self._before + seq_of(event) >= self._most:
+            raise EventLimitReached(
+                f"stopped after {self._most:,} events (--max-events), at virtual time {format_duration(time_of(event))}"
+            )
 
     def next_cluster(self, events: int) -> None:
         """Begin to count the events of the next cluster. The one before recorded `events`."""
