@@ -188,6 +188,9 @@ class Release(ReprMixin):
         limited_calls: the calls of a transactional producer that fail if they have no result after max.block.ms: initTransactions
             (KAFKA-6446, 2.0), commitTransaction and abortTransaction (KAFKA-7763, 2.3), and sendOffsetsToTransaction (KAFKA-10309, 2.7). Other
             calls wait without a limit.
+        timed_out_call_must_be_repeated: after a call of a transactional producer has timed out, the application must make the same call
+            again before any other call, even if the first call has succeeded in the meantime (KAFKA-13412, 3.2). Before 3.2, a call that
+            has succeeded in the meantime cannot be made again.
         retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the previous
             transaction is being completed (KAFKA-5477, 1.0).
         bumps_producer_epoch: a producer that does not know whether a batch was appended continues in a new epoch (KIP-360, 2.5). Before
@@ -449,6 +452,7 @@ class Release(ReprMixin):
         ("2.4", ("initTransactions", "commitTransaction", "abortTransaction")),
         ("2.7", ("initTransactions", "commitTransaction", "abortTransaction", "sendOffsetsToTransaction")),
     )
+    timed_out_call_must_be_repeated: bool = _since("3.3")
     retries_first_partition_soon: bool = _since("1.1")
     bumps_producer_epoch: bool = _since("2.7")
     producer_fenced: bool = _since("2.7")

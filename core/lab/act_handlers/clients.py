@@ -205,7 +205,8 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
         cluster, act.producer, act.topic, config, compression_percent=act.compression, transactional_id=act.transactional_id
     )
     producer.load_keys = keyed
-    if act.transactional_id:
+    if act.transactional_id and producer.transactions is not None:
+        producer.transactions.repeats_calls = True
         limited = act.commit_records or act.commit_every
         producer.transactional_load = TransactionalLoad(act.commit_records, act.commit_every if limited else SECOND)
     if cluster.switched_to_by_hand:

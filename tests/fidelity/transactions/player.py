@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from core.kafka import events
 from core.kafka.controller.feature_control_manager import feature_level
-from core.kafka.errors import COORDINATOR_LOAD_IN_PROGRESS
+from core.kafka.errors import COORDINATOR_LOAD_IN_PROGRESS, REQUEST_TIMED_OUT
 from core.kafka.features import TRANSACTION_VERSION
 from core.kafka.ids import TopicPartition
 from core.kafka.settings.registry import SETTINGS as KAFKA_SETTINGS
@@ -253,10 +253,10 @@ class Player:
         start = len(self.events)
         refusal = self._do(asked)
         if when == "begun)":
-            self._begun[act.number] = start if refusal is None else f"EXC {refusal}"
+            self._begun[act.number] = start if refusal is None else f"EXC {_exception(refusal)}"
             return None
         if refusal is not None:
-            return f"EXC {refusal}"
+            return f"EXC {_exception(refusal)}"
         return self._answer(act, start, act.done)
 
     def _answer(self, act: TransactionAct, start: int, done: float) -> str:
@@ -273,6 +273,8 @@ class Player:
         if op == "p.offsets":
             return None if self._producer(name).sends_offsets else "ok"
         if op != "p.send":
+            if any(event[3] == events.TransactionCallTimedOut.kind and event[4] == self._names[name] for event in self.events[start:]):
+                return f"EXC {REQUEST_TIMED_OUT}"
             return self._state(name) if op == "p.begin" or self._producer(name).state.value not in BUSY else None
         acknowledged: list[str] = []
         for event in self.events[start:]:
@@ -391,6 +393,11 @@ def partition_in(recording: TransactionRecording, name: str) -> TopicPartition:
         topic, _, number = name.rpartition("-")
         return TopicPartition(topic, int(number))
     return TopicPartition(TOPIC, recording.partitions.index(name))
+
+
+def _exception(refusal: str) -> str:
+    """Return the kind of exception that a call ended with, if the model names it, or else the reason why the model refused the call."""
+    return "ILLEGAL_STATE" if refusal.startswith("Cannot attempt operation") else refusal
 
 
 def _spec(recording: TransactionRecording) -> ClusterSpec:

@@ -112,7 +112,7 @@ class Process(ConsumingProcess):
             events.ProcessStarted.kind, self.name, self.instance, str(self.does.delivery), self.does.group, self.does.transactional_id
         )
         if self.does.transactional_id:
-            self.enable_transactions(self.release, self.does.transactional_id, timeout_us)
+            self.enable_transactions(self.release, self.does.transactional_id, timeout_us).repeats_calls = True
         self.refresh_metadata()
         self.consumer.start()
         self._begin(self.step)

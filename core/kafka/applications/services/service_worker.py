@@ -89,7 +89,9 @@ class ServiceWorker(HoldingProcess):
             events.ServiceStarted.kind, self.name, self.instance, does.source, does.target, does.group, does.delay, does.transactional_id
         )
         if does.transactional_id:
-            self.enable_transactions(self.release, does.transactional_id, self.config.transaction_timeout).init()
+            transactions = self.enable_transactions(self.release, does.transactional_id, self.config.transaction_timeout)
+            transactions.repeats_calls = True
+            transactions.init()
         self.refresh_metadata()
         consumer.start()
         if self.phase is Phase.OFFSETS:

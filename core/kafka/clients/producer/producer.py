@@ -210,6 +210,7 @@ class Producer(Sender):
         self._load += 1
         if self.transactional_load is not None and self.transactions is not None:
             self.transactional_load.stop(self.transactions)
+            self.transactions.repeats_calls = False
             self.transactional_load = None
 
     def _load_tick(self, load: object) -> None:

@@ -72,6 +72,9 @@ class TransactionManager:
         last_error: the error that caused an error state; empty in other states.
         call: the application's call that has no result yet; empty if there is none.
         awaited: the number of calls for whose results the application has waited.
+        repeats_calls: whether the application is a program that makes a call that has timed out again at once, until it has a result.
+        timed_out: the call that has timed out and that the application has not made again yet; empty if there is none, or in releases
+            without such a rule.
         sends_offsets: whether the application is waiting until the group coordinator has its offsets.
         started: whether a partition has been added, which means that the coordinator knows about the transaction.
         bump_required: whether the producer must use InitProducerId to get a new epoch after the abort (KIP-360).
@@ -81,8 +84,8 @@ class TransactionManager:
     """
 
     __slots__ = (
-        "awaited", "bump_required", "call", "client", "last_error", "new_partitions", "partitions", "release", "requests", "sends_offsets",
-        "sequences", "started", "state", "timeout_us", "transactional_id", "version",
+        "awaited", "bump_required", "call", "client", "last_error", "new_partitions", "partitions", "release", "repeats_calls", "requests", "sends_offsets",
+        "sequences", "started", "state", "timed_out", "timeout_us", "transactional_id", "version",
     )  # fmt: skip
 
     client: Final[TransactionalClient]
@@ -108,6 +111,8 @@ class TransactionManager:
         self.last_error = ""
         self.call = ""
         self.awaited = 0
+        self.repeats_calls = False
+        self.timed_out = ""
         self.sends_offsets = False
         self.started = False
         self.bump_required = False
@@ -140,6 +145,10 @@ class TransactionManager:
     def refusal(self, call: str) -> str:
         """Return the reason why the application cannot make a call now (Kafka throws `IllegalStateException` or `KafkaException`). Return
         an empty string if the call is possible."""
+        if self.timed_out:
+            if call == self.timed_out:
+                return ""
+            return f"Cannot attempt operation `{call}` because the previous call to `{self.timed_out}` timed out and must be retried"
         if self.call and call != self.call:
             return f"producer {self.name} is still waiting for the result of {self.call}; until then, only {self.call} can be called again"
         if self.call:
@@ -164,11 +173,13 @@ class TransactionManager:
             IllegalStateError: the producer's current state does not allow the call.
         """
         self.check(INIT)
-        if not self.call:
-            self.call = INIT
-            self._transition(_S.INITIALIZING)
-            self.requests.enqueue(InitProducerId(-1, -1))
-            self.advance()
+        if self._repeats_timed_out_call() or self.call:
+            self._await(INIT)
+            return
+        self.call = INIT
+        self._transition(_S.INITIALIZING)
+        self.requests.enqueue(InitProducerId(-1, -1))
+        self.advance()
         self._await(INIT)
 
     def begin(self) -> None:
@@ -229,7 +240,7 @@ class TransactionManager:
 
     def _end(self, call: str) -> None:
         self.check(call)
-        if self.call:
+        if self._repeats_timed_out_call() or self.call:
             self._await(call)
             return
         self.call = call
@@ -247,6 +258,12 @@ class TransactionManager:
         self.advance()
         self._await(call)
 
+    def _repeats_timed_out_call(self) -> bool:
+        """Return whether the application makes a call again that has timed out. The call then has the result of the first one, which might
+        have arrived in the meantime (`#handleCachedTransactionRequestResult`)."""
+        repeats, self.timed_out = bool(self.timed_out), ""
+        return repeats
+
     def _await(self, call: str) -> None:
         """Limit the time for which the application waits for the result of a call to max.block.ms (`TransactionalRequestResult#await`)."""
         self.awaited += 1
@@ -258,13 +275,16 @@ class TransactionManager:
 
     def _call_timed_out(self, about: object) -> None:
         """Let a call fail with a TimeoutException, because it has no result after max.block.ms. The requests continue, and the application
-        can make the same call again, which then waits for the same result."""
+        can make the same call again, which then waits for the same result. Since 3.2, it cannot make another call before that, even if the
+        result has arrived in the meantime."""
         assert isinstance(about, tuple)
         call, number = about
         if number == self.awaited and self._is_pending(call):
             self.client.journal.emit(
                 events.TransactionCallTimedOut.kind, self.name, self.transactional_id, call, self.client.config.max_block
             )
+            if self.release.timed_out_call_must_be_repeated and call != OFFSETS and not self.repeats_calls:
+                self.timed_out = call
 
     def _update_version(self, *, initial: bool = False) -> None:
         """Adopt the level of `transaction.version` that the client has learned about (`#maybeUpdateTransactionV2Enabled`).

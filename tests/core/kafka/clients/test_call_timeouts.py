@@ -71,7 +71,10 @@ def test_commit_transaction(release: str, fails: bool) -> None:
     made.run_until(asked + 14 * SECOND)
     expected = [(asked + wait * SECOND, "commitTransaction") for wait in (5, 12)]
     assert timed_out(told) == (expected if fails else [])
-    with pytest.raises(ActRefused, match="only commitTransaction can be called again"):
+    must_repeat = (
+        "Cannot attempt operation `abortTransaction` because the previous call to `commitTransaction` timed out and must be retried"
+    )
+    with pytest.raises(ActRefused, match=must_repeat if release == "4.3" else "only commitTransaction can be called again"):
         made.do(acts.AbortTransaction())
     made.do(acts.CommitTransaction())
     made.do(acts.Resume(1))
@@ -79,3 +82,50 @@ def test_commit_transaction(release: str, fails: bool) -> None:
     ended = [event[-1] for event in told if event[3] == events.TransactionEnded.kind]
     assert ended == ["COMMIT"]
     made.do(acts.BeginTransaction())
+
+
+@pytest.mark.parametrize(("release", "must_repeat"), [("2.8", False), ("3.3", True), ("4.3", True)])
+def test_a_call_that_timed_out_must_be_made_again_since_3_2(release: str, must_repeat: bool) -> None:
+    """KAFKA-13412 (`TransactionManager#throwIfPendingState`), even if the call has succeeded in the meantime."""
+    told: list[tuple[Any, ...]] = []
+    made = cluster(release, told)
+    made.do(acts.InitTransactions("t", "app", config=CONFIG))
+    made.run_until(3 * SECOND)
+    made.do(acts.BeginTransaction())
+    made.do(acts.Produce("t", 5))
+    made.run_until(4 * SECOND)
+    made.do(acts.Pause(1))
+    made.do(acts.CommitTransaction())
+    made.run_until(made.now + 7 * SECOND)
+    made.do(acts.Resume(1))
+    made.run_until(made.now + 5 * SECOND)
+    assert [event[-1] for event in told if event[3] == events.TransactionEnded.kind] == ["COMMIT"]
+    if must_repeat:
+        for refused in (acts.BeginTransaction(), acts.Produce("t", 1), acts.AbortTransaction()):
+            with pytest.raises(ActRefused, match="because the previous call to `commitTransaction` timed out and must be retried"):
+                made.do(refused)
+        made.do(acts.CommitTransaction())
+    else:
+        with pytest.raises(ActRefused, match="Invalid transition attempted from state READY to state COMMITTING_TRANSACTION"):
+            made.do(acts.CommitTransaction())
+    made.do(acts.BeginTransaction())
+    made.do(acts.Produce("t", 1))
+    made.do(acts.CommitTransaction())
+    made.run_until(made.now + 5 * SECOND)
+    assert [event[-1] for event in told if event[3] == events.TransactionEnded.kind] == ["COMMIT", "COMMIT"]
+    assert len(timed_out(told)) == 1
+
+
+def test_a_transactional_load_goes_on_after_a_call_that_timed_out() -> None:
+    """A program makes the call again until it has a result."""
+    told: list[tuple[Any, ...]] = []
+    made = cluster("4.3", told)
+    made.do(acts.Load("t", 10, transactional_id="app", commit_records=10, config=CONFIG))
+    made.run_until(5 * SECOND)
+    made.do(acts.Pause(1))
+    made.run_until(15 * SECOND)
+    assert timed_out(told)
+    before = sum(event[3] == events.TransactionEnded.kind for event in told)
+    made.do(acts.Resume(1))
+    made.run_until(25 * SECOND)
+    assert sum(event[3] == events.TransactionEnded.kind for event in told) > before + 3
