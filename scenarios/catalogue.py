@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from scenarios.errors import InputError, did_you_mean
+from scenarios.io.shared_line import PREFIX, script_in
 from scenarios.language.nodes import parse, read_file
 from scenarios.language.script import Scenario, first_sentence, read_root
 from scenarios.language.values import as_text, each
@@ -22,6 +23,9 @@ FOLDER: Final = Path(__file__).with_name("library")
 
 MODEL_FOLDER: Final = Path(__file__).with_name("models") / "library"
 """The folder that contains the scripts for other replication models."""
+
+SHARED: Final = "shared line"
+"""The name of a script from a shared line in messages."""
 
 PLAYGROUND: Final = "playground"
 """The scenario that `isrlab play` shows by default: a running cluster of three brokers."""
@@ -135,11 +139,13 @@ def load(name: str) -> Scenario:
 
 
 def load_any(name: str) -> Scenario | ModelScenario:
-    """Load a script file or a library scenario, for Kafka or for other replication models.
+    """Load a script file, a library scenario, or a shared line (`scenarios.io.shared_line`), for Kafka or for other replication models.
 
     Raises:
-        InputError: there is no such file or library scenario, or the script has errors.
+        InputError: there is no such file or library scenario, the line is damaged, or the script has errors.
     """
+    if name.startswith(PREFIX):
+        return read_any(script_in(name), SHARED)
     path = find(name)
     return read_any(read_file(path, "name a script file or a scenario in the library"), str(path))
 

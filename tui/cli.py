@@ -18,8 +18,8 @@ from types import ModuleType
 from typing import Final
 
 from scenarios.io.standard_streams import OutputLost, escaping_streams, print_error, print_lines
+from tui.arguments.console import Parser
 from tui.commands import ask, audit, exports, library, logs, play, run, segments, serve, sweep, trace
-from tui.commands.console import Parser
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 from tui.kafka_tools import describe, groups, operations, transactions
 
@@ -36,7 +36,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     play: ("play", "keys"),
     serve: ("serve",),
     run: ("run",),
-    library: ("scenarios", "find", "readings"),
+    library: ("scenarios", "share", "find", "readings"),
     ask: ("ask",),
     describe: ("import", "describe"),
     exports: ("checkpoints", "metrics"),

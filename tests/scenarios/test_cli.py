@@ -16,8 +16,8 @@ from scenarios.describe.parse import parse_describe
 from scenarios.describe.spec import to_cluster_spec
 from scenarios.language.script import load_script
 from scenarios.logs.log_reader import LogReader
+from tui.arguments.console import Parser
 from tui.cli import GROUPS, main, parser_for
-from tui.commands.console import Parser
 
 ROOT = Path(__file__).resolve().parents[2]
 

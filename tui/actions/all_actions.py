@@ -346,6 +346,10 @@ ACTIONS: Final[tuple[Action, ...]] = (
         SCREEN, call="save", footer=39,
     ),
     Action(
+        "share", ("Y",), "share", "Copy the session as one line that anyone can paste after isrlab play: the cluster, the seed, and your acts.", SCREEN,
+        call="share",
+    ),
+    Action(
         "picture", ("P",), "picture", "Save the screen, including any dialog, as an SVG picture in the working directory.", SCREEN,
         call="picture",
     ),

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from scenarios.io.standard_streams import print_json, print_lines, print_messages
-from tui.commands.options import add_groups_option, release_of, time_of
-from tui.commands.sources import describe_text, import_texts, looks_like_log
+from tui.arguments.options import add_groups_option, release_of, time_of
+from tui.arguments.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import HELD
 
 
@@ -34,6 +34,7 @@ def _ask(arguments: argparse.Namespace) -> int:
     from scenarios.questions.asked import AskedCluster
 
     if arguments.question is None:
+        _cluster(arguments)
         width = max(len(f"{one.name} {one.takes}") for one in QUESTIONS.values())
         print_lines(f"{f'{one.name} {one.takes}':<{width}}  {one.title}" for one in QUESTIONS.values())
         return HELD

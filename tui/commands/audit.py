@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from scenarios.io.standard_streams import print_json, print_lines
-from tui.commands.options import add_run_options, release_of, seed_of, time_of
-from tui.commands.sources import looks_like_log
+from tui.arguments.options import add_run_options, release_of, seed_of, time_of
+from tui.arguments.sources import looks_like_log
 from tui.exit_codes import FAILED, HELD
 
 

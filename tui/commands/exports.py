@@ -7,9 +7,9 @@ import os
 from typing import Any
 
 from scenarios.io.standard_streams import print_error, print_lines
-from tui.commands.console import write_text
-from tui.commands.options import add_run_options, release_of, seed_of, time_of
-from tui.commands.sources import looks_like_log
+from tui.arguments.console import write_text
+from tui.arguments.options import add_run_options, release_of, seed_of, time_of
+from tui.arguments.sources import looks_like_log
 from tui.exit_codes import FAILED, HELD
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import Any, Final
 
 from scenarios.io.standard_streams import print_lines, print_text
-from tui.commands.console import Parser
+from tui.arguments.console import Parser
 from tui.exit_codes import HELD
 
 
@@ -22,6 +22,9 @@ def add_commands(commands: Any) -> None:
     show = library_commands.add_parser("show", help="print a scenario's script")
     show.add_argument("name", metavar="NAME")
     show.set_defaults(command=_show)
+    share = commands.add_parser("share", help="print a script or a session as one line that others can paste after 'isrlab play'")
+    share.add_argument("source", metavar="SCRIPT|LOG", help="a script, or the event log of a session")
+    share.set_defaults(command=_share)
     find = commands.add_parser(
         "find", help="find scenarios, errors, settings, readings, acts, and events by what people say: isrlab find hanging transaction"
     )
@@ -50,6 +53,24 @@ def _show(arguments: argparse.Namespace) -> int:
 
     path = catalogue.path_of(arguments.name)
     print_text(path.read_text(encoding="utf-8"))
+    return HELD
+
+
+def _share(arguments: argparse.Namespace) -> int:
+    from scenarios import catalogue
+    from scenarios.io.shared_line import shared_line
+    from scenarios.language.nodes import read_file
+    from tui.arguments.sources import looks_like_log
+
+    if looks_like_log(arguments.source):
+        from scenarios.logs.recorded_session import read_session, session_script
+
+        old = read_session(arguments.source)
+        script = session_script(old.spec, old.release, old.seed, old.acts, old.end, name=old.scenario or "session")
+    else:
+        catalogue.load_any(arguments.source)
+        script = read_file(catalogue.find(arguments.source), "name a script or an event log")
+    print_lines([shared_line(script)])
     return HELD
 
 

@@ -10,8 +10,8 @@ import sys
 from typing import Any
 
 from scenarios.io.standard_streams import print_error, print_lines, print_messages
-from tui.commands.console import Parser
-from tui.commands.options import add_spark_options, log_files
+from tui.arguments.console import Parser
+from tui.arguments.options import add_spark_options, log_files
 from tui.exit_codes import BAD_INPUT, FAILED, HELD
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.sim.units import format_duration
 from scenarios.io.standard_streams import print_error, print_lines
-from tui.commands.options import (
+from tui.arguments.options import (
     add_display_options,
     add_feature_option,
     add_groups_option,
@@ -21,7 +21,7 @@ from tui.commands.options import (
     seed_of,
     time_of,
 )
-from tui.commands.sources import describe_text, import_texts, looks_like_log
+from tui.arguments.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import BAD_INPUT, HELD
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from scenarios.gc_disabled import gc_disabled
 from scenarios.io.standard_streams import print_error, print_json, print_lines, print_messages
-from tui.commands.console import write_text
-from tui.commands.options import add_feature_option, add_run_options, features_of, max_events_of, max_seconds_of, release_of, seed_of
+from tui.arguments.console import write_text
+from tui.arguments.options import add_feature_option, add_run_options, features_of, max_events_of, max_seconds_of, release_of, seed_of
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
 
 if TYPE_CHECKING:

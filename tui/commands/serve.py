@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from scenarios.io.standard_streams import print_error
-from tui.commands.options import add_display_options, display_of
+from tui.arguments.options import add_display_options, display_of
 from tui.commands.play import add_target_options, target_of
 from tui.exit_codes import BAD_INPUT, HELD
 

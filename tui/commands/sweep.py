@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from scenarios.io.standard_streams import print_error
-from tui.commands.options import add_spark_options, max_events_of, max_seconds_of, seed_of
+from tui.arguments.options import add_spark_options, max_events_of, max_seconds_of, seed_of
 from tui.exit_codes import BAD_INPUT
 
 

@@ -12,6 +12,7 @@ from core.sim.units import format_clock
 from scenarios.errors import InputError
 from scenarios.io.escaping import escape_line
 from scenarios.io.output_files import same_file, write_atomically
+from scenarios.io.shared_line import shared_line
 from tui.actions.context import Option, Question
 from tui.handlers.screen_interface import ScreenInterface
 from tui.session.loading import LoadedSession
@@ -94,6 +95,19 @@ class Saving:
             self.screen.prompts.say(f"saved as {path}: {count} acts; to replay them, run isrlab run {path}")
             self.unsaved = 0
             then()
+
+    def share(self) -> None:
+        """Copy the session so far as one line that others can paste after `isrlab play`."""
+        try:
+            line = shared_line(self.loaded.script("session"))
+        except InputError as wrong:
+            self.screen.prompts.say(str(wrong), refused=True)
+            return
+        self.screen.app.copy_to_clipboard(line)
+        acts = len(self.session.history.branch.act_events)
+        self.screen.prompts.say(
+            f"copied a line of {len(line):,} characters with {acts} act{'' if acts == 1 else 's'}; others paste it after isrlab play"
+        )
 
     def copy(self) -> None:
         """Copy the selected event, or the line that kafka-topics prints for the selected partition."""

@@ -10,9 +10,9 @@ import argparse
 from typing import Any, Final
 
 from scenarios.io.standard_streams import print_messages, print_text
-from tui.commands.console import read_text, write_text
-from tui.commands.options import add_groups_option, release_of, time_of
-from tui.commands.sources import described_moment, import_texts
+from tui.arguments.console import read_text, write_text
+from tui.arguments.options import add_groups_option, release_of, time_of
+from tui.arguments.sources import described_moment, import_texts
 from tui.exit_codes import HELD
 
 FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-isr")

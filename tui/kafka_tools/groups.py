@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from scenarios.io.standard_streams import print_messages, print_text
-from tui.commands.options import add_groups_option, add_run_options, release_of, seed_of, time_of
-from tui.commands.sources import describe_text, import_texts, looks_like_log
+from tui.arguments.options import add_groups_option, add_run_options, release_of, seed_of, time_of
+from tui.arguments.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import HELD
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from scenarios.io.standard_streams import print_lines, print_messages
-from tui.commands.console import read_text
-from tui.commands.options import release_of, time_of
-from tui.commands.sources import described_moment
+from tui.arguments.console import read_text
+from tui.arguments.options import release_of, time_of
+from tui.arguments.sources import described_moment
 from tui.exit_codes import FAILED, HELD
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.io.standard_streams import print_lines, print_messages
-from tui.commands.console import Parser
-from tui.commands.options import add_run_options, release_of, seed_of, time_of
-from tui.commands.sources import looks_like_log
+from tui.arguments.console import Parser
+from tui.arguments.options import add_run_options, release_of, seed_of, time_of
+from tui.arguments.sources import looks_like_log
 from tui.exit_codes import HELD
 
 if TYPE_CHECKING:

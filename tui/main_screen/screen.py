@@ -123,6 +123,7 @@ class MainScreen(Screen[None]):
             "trace": self.record_tracing.ask,
             "save": saving.save,
             "copy": saving.copy,
+            "share": saving.share,
             "picture": saving.picture,
             "leave": self._leave,
             "show_help": helps.show_help,

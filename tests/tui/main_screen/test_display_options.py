@@ -19,8 +19,8 @@ from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.states import partition, replica, view_of
 from tui.actions.all_actions import ACTIONS, BY_ID
 from tui.actions.custom_keys import EATEN, RESERVED, Keymap, as_toml, default_path, key_text, keymap_of, load_keymap
+from tui.arguments.options import display_of
 from tui.cli import main
-from tui.commands.options import display_of
 from tui.main_screen.display_options import FRAMES, SLOW_FRAMES, DisplayOptions
 from tui.rendering.palette import ABOUT, HUES, PALETTES, Hues, palette_of
 from tui.rendering.states import broker_state, partition_status, replica_marks

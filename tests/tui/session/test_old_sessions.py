@@ -23,8 +23,8 @@ from scenarios.logs.replay import replay
 from tests.core.lab.history.sessions import SMALL, an_act
 from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.session.test_history import arrive, events, session_of
+from tui.arguments.sources import looks_like_log
 from tui.cli import main
-from tui.commands.sources import looks_like_log
 from tui.session.loading import LoadedSession, load_session
 from tui.session.play_target import PlayTarget
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scenarios.io.standard_streams import print_error, print_messages
 from scenarios.logs.log_file import open_log_file
-from tui.commands.console import read_text
+from tui.arguments.console import read_text
 
 if TYPE_CHECKING:
     from core.kafka.release import Release
