@@ -13,7 +13,8 @@ from scenarios.errors import InputError, did_you_mean
 from scenarios.io.shared_line import PREFIX, script_in
 from scenarios.language.nodes import parse, read_file
 from scenarios.language.script import Scenario, first_sentence, read_root
-from scenarios.language.values import as_text, each
+from scenarios.language.subjects import read_tags
+from scenarios.language.values import as_text
 
 if TYPE_CHECKING:
     from scenarios.models.script import ModelScenario
@@ -85,9 +86,7 @@ def _header(folder: Path, name: str, for_kafka: bool) -> ScenarioHeader:
         return "" if node is None else as_text(node, "write text")
 
     about, tags = text("about"), fields.get("tags")
-    return ScenarioHeader(
-        name, text("title") or first_sentence(about), () if tags is None else each(tags, "write a list", as_text), about, for_kafka, script
-    )
+    return ScenarioHeader(name, text("title") or first_sentence(about), () if tags is None else read_tags(tags), about, for_kafka, script)
 
 
 def path_of(name: str) -> Path:

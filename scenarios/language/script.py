@@ -1,7 +1,9 @@
 """A whole script: its name, its cluster, its steps, and its expectations.
 
 scenario: unclean-election-on       # the name; a script without a timeline is a plain cluster to play with
-about: what the scenario shows      # `scenarios list` shows the first sentence
+title: what it is about in one line # `scenarios list` shows it; by default, the first sentence of `about`
+tags: [elections, data-loss]        # its subjects (scenarios.language.subjects), the main one first
+about: what the scenario shows
 releases: ["0.10.2", "4.3"]         # the script runs under each of these releases; by default under the current one
 without: [maximal-isr]              # guards (core.kafka.release.GUARDS) that are switched off in every run
 seed: 0
@@ -71,6 +73,7 @@ from scenarios.language.budget import check_clients, check_partitions, check_tim
 from scenarios.language.cluster import read_cluster
 from scenarios.language.expectations import Under, language, read_guards, read_release
 from scenarios.language.nodes import Fields, Items, Node, parse, read_file, shortened, warnings_in
+from scenarios.language.subjects import read_tags, read_title
 from scenarios.language.timeline import Expectation, Step, time_of
 from scenarios.language.values import as_fields, as_int, as_items, as_text, each
 from scenarios.releases import release_named
@@ -82,7 +85,7 @@ _NO_CLUSTER: Final = ClusterSpec(brokers=())
 """The cluster that replaces an invalid cluster, so that the parser can look for further mistakes in the script."""
 
 _STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "note")
-_SCRIPT_WORDS: Final = ("scenario", "about", "releases", "without", "seed", "cluster", "timeline", "steps", "expect")
+_SCRIPT_WORDS: Final = ("scenario", "title", "tags", "about", "releases", "without", "seed", "cluster", "timeline", "steps", "expect")
 
 
 KafkaStep = Step[Act, Condition, Under]
@@ -98,7 +101,8 @@ class Scenario:
 
     `cluster_place` is the position of the `cluster` field in the file. Errors that are found only when the scenario runs point to this
     position. `without` contains the guards that are switched off in every run. Each name in `releases` also lists these guards. `warnings`
-    contains a line for each setting of the script that has no effect.
+    contains a line for each setting of the script that has no effect. `title` says in one line what the scenario is about; by default, it is
+    the first sentence of `about`. `tags` are its subjects, the main one first.
     """
 
     name: str
@@ -112,6 +116,8 @@ class Scenario:
     expects: tuple[KafkaExpectation, ...] = ()
     without: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    title: str = attrs.field(default=attrs.Factory(lambda self: first_sentence(self.about), takes_self=True))
+    tags: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -164,9 +170,12 @@ def read_root(root: Fields, source: str) -> Scenario:
         without = root.read("without", read_guards, ())
         releases = root.read("releases", _releases, (CURRENT.name,))
         steps, names = root.tried(partial(_read_steps, spec=spec, releases=releases), ((), Names()))
+        about = root.read("about", as_text, "")
         return Scenario(
             name=root.read("scenario", _scenario_name, FilePath(source).stem),
-            about=root.read("about", as_text, ""),
+            title=root.read("title", read_title, first_sentence(about)),
+            tags=root.read("tags", read_tags, ()),
+            about=about,
             source=source,
             releases=tuple(release_without(name, without).name for name in releases),
             seed=root.read("seed", lambda node: as_int(node, 0, MAX_SEED), 0),

@@ -16,6 +16,7 @@ from core.lab.spec import MAX_BROKERS, MAX_CLIENTS, MAX_LOSS_PPM, MAX_PARTITIONS
 from scenarios.io.text_file import MAX_BYTES
 from scenarios.language.acts import as_written
 from scenarios.language.budget import MAX_EVENTS
+from scenarios.language.subjects import MAX_TAGS, MAX_TITLE, SUBJECTS
 from scenarios.language.values import write_ppm
 from scenarios.readings.all_readings import READINGS
 
@@ -24,6 +25,8 @@ DOCUMENT: Final = Path(__file__).parents[1] / "SCRIPTS.md"
 
 EXAMPLE: Final = """\
 scenario: a-broker-dies
+title: The leader is killed, and another replica takes over
+tags: [elections, crash]
 about: The leader of a partition is killed. Another in-sync replica becomes leader, and nothing is lost.
 releases: ["2.4", "4.3"]
 seed: 0
@@ -64,7 +67,8 @@ list items are numbered from 1.
 ```yaml
 {EXAMPLE}```
 
-**Top level.** A script has these fields: `scenario` (its name), `about` (a description; `isrlab scenarios list` shows the first sentence),
+**Top level.** A script has these fields: `scenario` (its name), `title` (one line of at most {MAX_TITLE} characters that says what a person would
+say; by default, the first sentence of `about`), `tags` (up to {MAX_TAGS} [subjects](#subjects), the main one first), `about` (a description),
 `releases` (the script runs under each release; by default, under the current one), `without` (guards that are switched off in every run),
 `seed`, `cluster`, `timeline` or `steps`, and `expect` (conditions to check at the end). To open a cluster in the playground, a
 script needs only a `cluster`.
@@ -150,6 +154,8 @@ def document() -> str:
     )
     for word, act in ACTS.items():
         parts.append(act_entry(word, act, " This act requires the pace `by-hand`." if act.by_hand else ""))
+    parts.append("\n## Subjects\n\n`tags` lists some of these words, the main subject first.\n\n| tag | subject |\n|---|---|\n")
+    parts += [f"| `{tag}` | {meaning} |\n" for tag, meaning in SUBJECTS.items()]
     return "".join(parts)
 
 

@@ -1,7 +1,9 @@
 """A script for other replication models: systems, clients, a timeline of requests and faults, and the expected counts.
 
 scenario: mysql-m04-semi-sync       # the name
-about: What the scenario shows.     # `scenarios list` shows the first sentence
+title: what it is about in one line # `scenarios list` shows it; by default, the first sentence of `about`
+tags: [mysql, data-loss]            # its subjects (scenarios.language.subjects), the main one first
+about: What the scenario shows.
 model: mysql                        # one model with its `settings:`, or `models:`, a list or mapping of several systems
 settings: {semi-sync: true}
 clients: {c: [n1], r: }             # each with the servers that it can connect to, in order of preference; by default, all
@@ -35,6 +37,7 @@ from scenarios.gc_disabled import gc_disabled
 from scenarios.language.budget import check_clients, check_time
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.script import first_sentence
+from scenarios.language.subjects import read_tags, read_title
 from scenarios.language.timeline import Step, time_of
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_text, as_word
 from scenarios.models.acts import ACTS, Rest, ScriptAct, check_names, read_acts
@@ -42,7 +45,9 @@ from scenarios.models.expectations import Comparison, ModelExpectation, Names, U
 from scenarios.models.systems import System, read_systems, system_of
 
 _STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "refused", "note")
-_SCRIPT_WORDS: Final = ("scenario", "about", "seed", "model", "models", "settings", "clients", "fault", "timeline", "rest", "expect")
+_SCRIPT_WORDS: Final = (
+    "scenario", "title", "tags", "about", "seed", "model", "models", "settings", "clients", "fault", "timeline", "rest", "expect",
+)  # fmt: skip
 
 
 @attrs.frozen
@@ -69,7 +74,7 @@ class ModelScenario:
     """A loaded script.
 
     Attributes:
-        name, about, source, seed: the same as in a Kafka scenario.
+        name, title, tags, about, source, seed: the same as in a Kafka scenario.
         systems: the systems in which the script runs. The script runs once in each system.
         clients, steps: the clients and the timeline.
         fault: the name of the fault that replaces the clients and the timeline, or None.
@@ -78,6 +83,8 @@ class ModelScenario:
     """
 
     name: str
+    title: str
+    tags: tuple[str, ...]
     about: str
     source: str
     seed: int
@@ -122,9 +129,12 @@ def read_model_script(root: Fields, source: str) -> ModelScenario:
         for step in steps:
             end = step.due(end) + sum(act.quiet for act in step.acts if isinstance(act, Rest))
         check_time(end + rest, root)
+        about = root.read("about", as_text, "")
         return ModelScenario(
             name=root.read("scenario", as_text, FilePath(source).stem),
-            about=root.read("about", as_text, ""),
+            title=root.read("title", read_title, first_sentence(about)),
+            tags=root.read("tags", read_tags, ()),
+            about=about,
             source=source,
             seed=root.read("seed", as_int, 0),
             systems=systems,

@@ -24,10 +24,12 @@ _HEAD: Final = """# Scripts for other replication models
 
 A script with `model:` or `models:` runs MySQL, Elasticsearch, a majority log, or Kafka with simple clients that write versions of keys and read them
 back. `isrlab run FILE` runs the script once in each of its systems, and checks the expectations of the script. The exit code is 0 if everything
-holds, 1 if an expectation fails, and 2 if the script has mistakes. For durations and errors, see [SCRIPTS.md](SCRIPTS.md).
+holds, 1 if an expectation fails, and 2 if the script has mistakes. For `title`, `tags`, durations, and errors, see [SCRIPTS.md](SCRIPTS.md).
 
 ```yaml
 scenario: after-commit-shows-too-much
+title: Readers see a row that disappears
+tags: [mysql, stale-reads]
 about: With AFTER_COMMIT, readers see a row that disappears.
 models:
   after-commit: {model: mysql, settings: {semi-sync: true, wait-point: AFTER_COMMIT}}

@@ -102,4 +102,4 @@ def test_readings_are_listed_with_examples(capsys: pytest.CaptureFixture[str]) -
 def test_the_headers_of_the_library_are_those_of_the_scripts() -> None:
     for header in catalogue.headers():
         scenario = catalogue.load_any(header.name)
-        assert (header.about, header.name) == (scenario.about, scenario.name)
+        assert (header.name, header.title, header.tags, header.about) == (scenario.name, scenario.title, scenario.tags, scenario.about)
