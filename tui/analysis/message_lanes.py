@@ -40,12 +40,8 @@ _BY_CONTROLLER: Final = frozenset(
         "broker-unfenced", "broker-registered", "broker-unregistered", "broker-joined", "broker-left", "shutdown-begun", "topic-created",
     }
 )  # fmt: skip
-_BY_CLIENT: Final = frozenset(
-    {
-        "produce-acked", "produce-failed", "produce-waiting", "produce-given-up", "consumed", "consumer-reset", "producer-epoch-bumped",
-        "aborted-skipped",
-    }
-)  # fmt: skip
+_BY_CLIENT: Final = frozenset(name for name, kind in KINDS.items() if next(iter(kind.columns), "") in ("producer", "consumer", "client"))
+"""The kinds of events that a client records. Their first column is the client."""
 
 
 @attrs.frozen

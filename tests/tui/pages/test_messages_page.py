@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.events import DETAIL, NOTABLE
+from core.kafka import events
+from core.kafka.events import DETAIL, NOTABLE, PARTITION_OF
 from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.events import kind_of, seq_of
 from core.sim.units import SECOND
+from tests.core.kafka.sentence_samples import samples
 from tests.tui.app.test_playground import playing, screen_text
-from tui.analysis.message_lanes import CLIENTS, Lane, LaneStep, concerns
+from tui.analysis.message_lanes import CLIENTS, Lane, LaneStep, concerns, node_of
 from tui.pages.messages import TIME, centres, columns_of, paint_lane
 from tui.rendering.palette import COLOR
 
@@ -44,40 +47,48 @@ def lane(level: int = DETAIL) -> tuple[Cluster, Lane]:
 def test_a_round_trip_is_read_from_the_causes() -> None:
     _, made = lane()
     steps = list(made.steps)
-    first = next(n for n, step in enumerate(steps) if step.event[3] == "append")
+    first = next(n for n, step in enumerate(steps) if kind_of(step.event) == "append")
     leader = steps[first].node
     assert steps[first].source == CLIENTS
-    copied = next(step for step in steps[first:] if step.event[3] == "follower-append")
+    copied = next(step for step in steps[first:] if kind_of(step.event) == "follower-append")
     assert (copied.source, copied.label) == (leader, steps[first].label)
-    fetched = next(step for step in steps[first:] if step.event[3] == "follower-fetched")
+    fetched = next(step for step in steps[first:] if kind_of(step.event) == "follower-fetched")
     assert fetched.node == leader
     assert fetched.source not in ("", leader, CLIENTS)
     assert fetched.label.startswith("fetch ")
-    acked = next(step for step in steps[first:] if step.event[3] == "produce-acked")
+    acked = next(step for step in steps[first:] if kind_of(step.event) == "produce-acked")
     assert (acked.node, acked.source) == (CLIENTS, leader)
     at = next(n for n in range(first, len(steps)) if steps[n].event[3] == "follower-high-watermark")
     told = steps[at]
-    assert told.source == next(step.node for step in reversed(steps[:at]) if step.event[3] == "high-watermark")
+    assert told.source == next(step.node for step in reversed(steps[:at]) if kind_of(step.event) == "high-watermark")
     assert told.label.startswith("HW ")
 
 
 def test_an_election_goes_from_the_controller_to_the_new_leader() -> None:
     _, made = lane(NOTABLE)
-    (elected,) = [step for step in made.steps if step.event[3] == "leader-elected"]
+    (elected,) = [step for step in made.steps if kind_of(step.event) == "leader-elected"]
     assert elected.node == "controller"
     _, made = lane()
-    leads = [step for step in made.steps if step.event[3] == "became-leader"][-1]
+    leads = [step for step in made.steps if kind_of(step.event) == "became-leader"][-1]
     assert leads.source == "controller"
     assert elected.label.startswith(f"new leader {leads.node}")
 
 
 def test_nothing_of_other_partitions_is_in_it() -> None:
     _, made = lane()
-    assert not any("topic" in step.event and step.event[6] == 1 for step in made.steps)
+    named = {PARTITION_OF[kind_of(step.event)](step.event) for step in made.steps if kind_of(step.event) in PARTITION_OF}
+    assert named == {TP}
     assert not concerns((1, 0, 0, "append", 1, "orders", 1, 0, 0, 5, 100, "load", -1), TP, made.brokers)
     assert concerns((1, 0, 0, "append", 1, "orders", 0, 0, 0, 5, 100, "load", -1), TP, made.brokers)
     assert concerns((1, 0, 0, "broker-stopped", 2, "killed"), TP, frozenset({2}))
     assert not concerns((1, 0, 0, "broker-stopped", 2, "killed"), TP, frozenset({3}))
+
+
+@pytest.mark.parametrize(
+    "kind", [events.ProduceAcked, events.Consumed, events.ConsumerTruncated, events.ReadReplica, events.BatchCompleted, events.PositionSet]
+)
+def test_what_a_client_records_is_in_the_column_of_the_clients(kind: type[events.Event]) -> None:
+    assert node_of(next(samples(kind))) == CLIENTS
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
@@ -122,7 +133,7 @@ async def test_from_an_event_to_its_cause_again_and_again(size: tuple[int, int])
         assert "Messages of orders-0" in screen_text(app)
         assert "following" in screen_text(app)
         main_screen.pages.page.select(
-            next(s.event[0] for s in reversed(main_screen.pages.page._lane.steps) if s.event[3] == "produce-acked")
+            next(seq_of(s.event) for s in reversed(main_screen.pages.page._lane.steps) if kind_of(s.event) == "produce-acked")
         )  # type: ignore[union-attr, attr-defined]
         kinds = []
         for _ in range(4):
