@@ -64,8 +64,8 @@ def play_to(loaded: LoadedSession, until: int, timed: Sequence[tuple[int, Act]])
 def _frames(loaded: LoadedSession, until: int) -> None:
     """Run a session to a virtual time in µs, in frames of a quarter of a virtual second."""
     session = loaded.session
-    while session.history.cluster.now < until:
-        session.history.replay_run.advance_to(min(until, session.history.cluster.now + SECOND // 4))
+    while (now := session.history.view().now) < until:
+        session.history.replay_run.advance_to(min(until, now + SECOND // 4))
         loaded.history.observe(session.history.view(), session.history.branch.name, session.history.branch.origin)
 
 

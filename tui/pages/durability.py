@@ -218,7 +218,7 @@ class DurabilityPage(Page):
         key = (screen.session.history.event_buffer, view.lost, missed, view.exposed, view.seq if view.exposed else 0)
         if key != self._known:
             events = exposure_events(screen.session.history.event_buffer) if view.exposed else {}
-            self._known, self._entries = key, entries_of(screen.session.history.cluster.durability_report(), lambda tp: events.get(tp, 0))
+            self._known, self._entries = key, entries_of(screen.session.reports.durability_report(), lambda tp: events.get(tp, 0))
         self._selected = max(0, min(self._selected, len(self._entries) - 1))
         return self._entries
 

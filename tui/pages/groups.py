@@ -280,7 +280,7 @@ class GroupsPage(Page):
 
     def lines(self, width: int, height: int) -> list[Strip]:
         """Return the lines of the page."""
-        groups = self.screen.session.history.cluster.group_report()
+        groups = self.screen.session.reports.group_report()
         self._count = len(groups)
         self._selected = max(0, min(self._selected, self._count - 1))
         self._history.update(self.screen.session.history.event_buffer)

@@ -391,7 +391,7 @@ class PartitionPage(Page):
         tp = screen.selection.partition
         if tp is None:
             return [Row().add(" There are no partitions.", self.paint.muted).strip(width)]
-        detail = screen.session.history.cluster.partition_detail(tp)
+        detail = screen.session.reports.partition_detail(tp)
         left, unclean = screen.isr_reasons.of(detail.view, screen.session.history.event_buffer), screen.unclean_words(detail.view)
         return self.window(paint_partition_page(detail, screen.view, self.paint, width, screen.selection.broker, left, unclean), height)
 
@@ -414,7 +414,7 @@ class PartitionPage(Page):
         tp = screen.selection.partition
         if tp is None:
             return True
-        view = screen.session.history.cluster.partition_detail(tp).view
+        view = screen.session.reports.partition_detail(tp).view
         chosen = screen.selection.broker
         broker = chosen if chosen in view.replicas else view.leader if view.leader in view.replicas else view.replicas[0]
 
@@ -426,7 +426,7 @@ class PartitionPage(Page):
             return None
 
         def show(text: str) -> None:
-            report = screen.session.history.cluster.segment_report(tp, broker, *lookup_target(text))
+            report = screen.session.reports.segment_report(tp, broker, *lookup_target(text))
             if report is None:
                 screen.prompts.say(f"b{broker} has no replica of {tp}", refused=True)
             else:

@@ -154,7 +154,7 @@ class TransactionsPage(Page):
 
     def lines(self, width: int, height: int) -> list[Strip]:
         """Return the lines of the page."""
-        self._report = self.screen.session.history.cluster.transaction_report()
+        self._report = self.screen.session.reports.transaction_report()
         self._selected = max(0, min(self._selected, len(self._report.held) - 1))
         return paint_transactions(self._report, self.paint, (width, height), self._selected)
 

@@ -16,7 +16,7 @@ from core.lab.history.branch import EventLogWriter
 from core.lab.history.event_buffer import EventRing
 from core.lab.history.history import History
 from core.lab.history.log_replay import LogReplayTask
-from core.lab.history.playable import PlayableFactory
+from core.lab.history.playable import ClusterReports, PlayableFactory
 from core.lab.history.position import PlayedAct
 from core.lab.history.search import SearchTask
 from core.lab.history.travel import TravelTask
@@ -54,6 +54,11 @@ class Session:
         self.playback = Playback(self.history, budget)
         self._incremental_view: IncrementalView | None = None
         self._settings: tuple[Settings, EventRing, int, Settings] | None = None
+
+    @property
+    def reports(self) -> ClusterReports:
+        """The frozen views and reports of the cluster at the current moment. Pages read these, never the cluster itself."""
+        return self.history.cluster
 
     @property
     def task_verb(self) -> str:
