@@ -7,8 +7,7 @@ data that survives the process.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from core.kafka import errors, events
 from core.kafka.broker.broker_setup import BrokerSetup
@@ -25,12 +24,10 @@ from core.kafka.broker.kraft_metadata_cache import KRaftMetadataCache
 from core.kafka.broker.log_manager.log_directories import LogDirectories
 from core.kafka.broker.log_manager.log_manager import LogManager
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.purgatory.delayed_produce import AppendCompletion
 from core.kafka.broker.replica_manager import ReplicaManager
 from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.group_coordinator.group_coordinator import GroupCoordinator
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.log.leader_term import Batch, BatchFields
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
     ApiVersionsRequest,
@@ -42,7 +39,6 @@ from core.kafka.messages import (
 from core.kafka.transaction.transaction_coordinator import TransactionCoordinator
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_for
 from core.kafka.transaction.transaction_messages import FindCoordinatorRequest, FindCoordinatorResponse
-from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
 from core.sim.kernel_messages import Disconnected
 from core.sim.units import SECOND, US_PER_MS
 
@@ -398,39 +394,6 @@ class Broker(BrokerContext):
         available = leader != NO_LEADER and self.metadata_cache.has_alive_broker(leader)
         error = errors.NONE if available else errors.COORDINATOR_NOT_AVAILABLE
         self.reply(sender, FindCoordinatorResponse(request.correlation, request.key, error, leader if available else NO_LEADER))
-
-    def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: AppendCompletion) -> None:
-        """Append a batch to a partition of an internal topic (`ReplicaManager.append_internally`)."""
-        self.replicas.append_internally(tp, make, self.journal.now + timeout, completion)
-
-    def append_offsets(
-        self,
-        tp: TopicPartition,
-        make: Callable[[int], BatchFields],
-        deadline: int,
-        completion: AppendCompletion,
-        guard: int,
-        *,
-        below_min_isr: bool,
-    ) -> None:
-        """Append offsets to a partition of `__consumer_offsets` (`ReplicaManager.append_internally`)."""
-        self.replicas.append_internally(tp, make, deadline, completion, guard, below_min_isr=below_min_isr)
-
-    def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
-        """Verify that a batch's partition belongs to its transaction, or add the partition (`ReplicaManager.verify_transaction`)."""
-        self.replicas.verify_transaction(batch, completion)
-
-    def internal_batches(self, tp: TopicPartition) -> Iterator[Batch]:
-        """Yield the batches in a partition of an internal topic (`ReplicaManager.internal_batches`)."""
-        return self.replicas.internal_batches(tp)
-
-    def contents(self, tp: TopicPartition) -> tuple[Any, ...]:
-        """Return the contents of the records in a partition of an internal topic."""
-        return self.replicas.contents(tp)
-
-    def generate_producer_id(self) -> int:
-        """Return a new producer ID, or -1 while this broker is waiting for a block of IDs."""
-        return self.producer_id_manager.generate_producer_id()
 
     # --- metadata --------------------------------------------------------------------------------------------------
 

@@ -133,10 +133,10 @@ class DeferredResponses:
         *,
         below_min_isr: bool = True,
     ) -> CountedWrite:
-        """Append a batch, and keep track of the write until it ends. The arguments are those of `append_offsets`."""
+        """Append a batch, and keep track of the write until it ends. The arguments are those of `InternalTopics.append_internally`."""
         write = CountedWrite(self, completion)
         self.writes.append(write)
-        self.broker.append_offsets(tp, make, deadline, write, guard, below_min_isr=below_min_isr)
+        self.broker.replicas.append_internally(tp, make, deadline, write, guard, below_min_isr=below_min_isr)
         return write
 
     def ended(self, write: CountedWrite) -> None:

@@ -173,7 +173,7 @@ class GroupCoordinator:
         commit = self._commit_to(sender, request)
         if release.verifies_offset_commits:
             batch = OffsetsBatch(commit.tp, request.transactional_id, request.producer_id, request.producer_epoch, 0, request.version >= 2)
-            self.broker.verify_transaction(batch, commit)
+            self.broker.replicas.verify_transaction(batch, commit)
         else:
             commit.append(NO_GUARD)
 

@@ -159,7 +159,7 @@ class GroupMetadataManager:
             return None
         del self.loading[partition]
         cache = self.caches[partition] = GroupCache(partition, coordinator_epoch, DeferredResponses(self.broker))
-        cache.replay(self.broker.internal_batches(partition_of(partition)))
+        cache.replay(self.broker.replicas.internal_batches(partition_of(partition)))
         groups = cache.groups.values()
         committed = sum(len(group.offsets) for group in groups)
         pending = sum(len(offsets) for group in groups for offsets in group.pending_transactional.values())

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from core.kafka.ids import TopicPartition
-from core.kafka.log.leader_term import BatchFields
+from core.kafka.log.leader_term import Batch, BatchFields
 from core.kafka.metadata_cache import MetadataCache
 from core.kafka.release import Release
 from core.kafka.settings.settings import Settings
+from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
 from core.sim.journal import Journal
 
 
@@ -18,6 +19,51 @@ class Completion(Protocol):
 
     def append_completed(self, error: str, /) -> None:
         """Handle the result of an append; NONE means that the records are committed."""
+
+
+class InternalTopics(Protocol):
+    """What coordinators use of the replica manager: the partitions of internal topics."""
+
+    def append_internally(
+        self,
+        tp: TopicPartition,
+        make: Callable[[int], BatchFields],
+        deadline: int,
+        completion: Completion,
+        guard: int = 0,
+        /,
+        *,
+        below_min_isr: bool = False,
+    ) -> None:
+        """Append a batch to a partition that this broker leads, with acks=all.
+
+        Args:
+            tp: the partition.
+            make: a function that creates the batch, given the batch's first offset.
+            deadline: the time when the write times out, in µs.
+            completion: the function to call with the error, or with NONE.
+            guard: the verification number of a transactional batch; 0 if the batch needed no verification.
+            below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
+        """
+
+    def contents(self, tp: TopicPartition, /) -> tuple[Any, ...]:
+        """Return the contents of the records in a partition of an internal topic, from the log start to the LEO."""
+
+    def internal_batches(self, tp: TopicPartition, /) -> Iterable[Batch]:
+        """Return the batches in a partition of an internal topic, including markers, from the log start to the LEO."""
+
+    def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion, /) -> None:
+        """Verify that a batch's partition belongs to its transaction or, with transaction.version 2, add the partition to the transaction.
+
+        If neither verifying nor adding the partition is necessary, `completion` is called immediately.
+        """
+
+
+class ProducerIds(Protocol):
+    """What coordinators use of the producer ID manager."""
+
+    def generate_producer_id(self) -> int:
+        """Return a new producer ID, or -1 while the broker is waiting for a block of IDs."""
 
 
 class CoordinatorContext(Protocol):
@@ -69,11 +115,10 @@ class CoordinatorContext(Protocol):
     def next_correlation(self) -> int:
         """Return a new correlation ID."""
 
-    def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: Completion, /) -> None:
-        """Append a batch, with acks=all, to a partition that this broker leads. `make` creates the batch for a given offset."""
+    @property
+    def replicas(self) -> InternalTopics:
+        """The partitions of internal topics that this broker hosts."""
 
-    def contents(self, tp: TopicPartition, /) -> tuple[Any, ...]:
-        """Return the contents of the records in a partition of an internal topic, from the log start to the LEO."""
-
-    def generate_producer_id(self) -> int:
-        """Return a new producer ID, or -1 while the broker is waiting for a block of IDs."""
+    @property
+    def producer_id_manager(self) -> ProducerIds:
+        """The producer IDs that this broker can give out."""

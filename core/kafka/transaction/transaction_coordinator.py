@@ -135,7 +135,7 @@ class TransactionCoordinator:
         assert cache is not None, "checked before"
         metadata = cache.entries.get(request.transactional_id)
         if metadata is None:
-            producer_id = broker.generate_producer_id()
+            producer_id = broker.producer_id_manager.generate_producer_id()
             if producer_id < 0:
                 self._respond_init(sender, request, errors.COORDINATOR_LOAD_IN_PROGRESS)
                 return
@@ -172,7 +172,7 @@ class TransactionCoordinator:
             self._abort_fenced(metadata, "fenced", (epoch, sender, request))
             return errors.NONE
         if metadata.is_epoch_exhausted and request.producer_epoch in (NO_PRODUCER_EPOCH, metadata.producer_epoch):
-            producer_id = self.broker.generate_producer_id()
+            producer_id = self.broker.producer_id_manager.generate_producer_id()
             if producer_id < 0:
                 return errors.COORDINATOR_LOAD_IN_PROGRESS
             named = request.producer_epoch != NO_PRODUCER_EPOCH
@@ -304,7 +304,7 @@ class TransactionCoordinator:
             return
         next_producer_id = NO_PRODUCER_ID
         if request.version >= 2 and metadata.is_epoch_exhausted:
-            next_producer_id = self.broker.generate_producer_id()
+            next_producer_id = self.broker.producer_id_manager.generate_producer_id()
             if next_producer_id < 0:
                 self._respond_end(sender, request, errors.COORDINATOR_LOAD_IN_PROGRESS)
                 return

@@ -190,7 +190,7 @@ class TransactionStateManager:
         """Load the transactional IDs in a partition of `__transaction_state` from its log, up to the LEO
         (`#loadTransactionsForTxnTopicPartition`)."""
         cache = self.caches[partition] = CoordinatorCache(coordinator_epoch)
-        for transactional_id, stored in replayed(self.broker.contents(partition_of(partition))).items():
+        for transactional_id, stored in replayed(self.broker.replicas.contents(partition_of(partition))).items():
             cache.entries[transactional_id] = TransactionMetadata.loaded(transactional_id, stored)
         self.broker.journal.emit(
             events.CoordinatorLoaded.kind, self.broker.id, TRANSACTION_STATE_TOPIC, partition, coordinator_epoch, len(cache.entries)
@@ -233,7 +233,7 @@ class TransactionStateManager:
         def batch(base: int) -> BatchFields:
             return (base, 1, size, LOG_WRITER, 0, now, -1, -1, -1, False, ((transactional_id, transit),))
 
-        self.broker.append_internally(TopicPartition(TRANSACTION_STATE_TOPIC, partition), batch, transit.timeout_us, write)
+        self.broker.replicas.append_internally(TopicPartition(TRANSACTION_STATE_TOPIC, partition), batch, now + transit.timeout_us, write)
 
     def append_completed(self, write: TransactionLogAppend, error: str) -> None:
         """Handle the result of a write to `__transaction_state`. If the write was committed, the written state becomes the ID's state."""
@@ -266,7 +266,7 @@ class TransactionStateManager:
                 def batch(base: int, ids: tuple[str, ...] = ids, size: int = size, content: object = content) -> BatchFields:
                     return (base, len(ids), size, LOG_WRITER, 0, now, -1, -1, -1, False, content)
 
-                self.broker.append_internally(partition_of(partition), batch, TOMBSTONE_TIMEOUT, write)
+                self.broker.replicas.append_internally(partition_of(partition), batch, self.broker.journal.now + TOMBSTONE_TIMEOUT, write)
 
     def tombstones_completed(self, write: TombstonesAppend, error: str) -> None:
         """Handle the result of writing tombstones. Remove each ID whose state has not changed since the write began."""

@@ -60,7 +60,7 @@ def state_records(player: Player, transactional_id: str) -> list[dict[str, Any] 
     tp = TopicPartition(STATE_TOPIC, partition_for(transactional_id, STATE_PARTITIONS))
     leader = player.cluster.partition_view(tp).leader
     found: list[dict[str, Any] | None] = []
-    for key, value in player.cluster.brokers[leader].contents(tp):
+    for key, value in player.cluster.brokers[leader].replicas.contents(tp):
         if key == transactional_id:
             found.append(_state_record(player, value) if isinstance(value, TransactionTransit) else None)
     return found

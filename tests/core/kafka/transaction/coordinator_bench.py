@@ -78,7 +78,7 @@ class CoordinatorBench(BrokerBench):
         return [
             value
             for number in range(2)
-            for key, value in self.broker.contents(TopicPartition(TRANSACTION_STATE_TOPIC, number))
+            for key, value in self.broker.replicas.contents(TopicPartition(TRANSACTION_STATE_TOPIC, number))
             if key == transactional_id
         ]
 

@@ -429,7 +429,7 @@ def test_txn_09_errors_of_the_log(log_error: str, answer: str, monkeypatch: pyte
     bench = CoordinatorBench()
     bench.init()
     monkeypatch.setattr(
-        type(bench.broker), "append_internally", lambda _, tp, make, timeout, completion: completion.append_completed(log_error)
+        type(bench.broker.replicas), "append_internally", lambda _, tp, make, deadline, completion: completion.append_completed(log_error)
     )
     assert bench.init() == (answer, -1, -1)
     assert bench.metadata_of().pending_state is None

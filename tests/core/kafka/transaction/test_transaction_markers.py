@@ -101,19 +101,19 @@ def test_txk_04_markers_leave_with_their_partition_of_the_log() -> None:
 
 def append_error(monkeypatch: pytest.MonkeyPatch, bench: CoordinatorBench, *results: str) -> list[str]:
     """Make the next writes to the transaction log end with an error. The list collects the states that are written."""
-    real = type(bench.broker).append_internally
+    real = type(bench.broker.replicas).append_internally
     written: list[str] = []
     left = list(results)
 
-    def append(broker, tp, make, timeout, completion) -> None:
+    def append(replicas, tp, make, deadline, completion) -> None:
         written.append(make(0)[-1][0][1].state.value)
         error = left.pop(0) if left else "NONE"
         if error == "NONE":
-            real(broker, tp, make, timeout, completion)
+            real(replicas, tp, make, deadline, completion)
         else:
             completion.append_completed(error)
 
-    monkeypatch.setattr(type(bench.broker), "append_internally", append)
+    monkeypatch.setattr(type(bench.broker.replicas), "append_internally", append)
     return written
 
 

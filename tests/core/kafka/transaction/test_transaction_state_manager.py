@@ -66,9 +66,9 @@ def test_txm_06_a_pending_state_survives_a_retry(retries: bool, pending: State |
     bench.init()
     states, each = bench.coordinator.states, bench.metadata_of()
     monkeypatch.setattr(
-        type(bench.broker),
+        type(bench.broker.replicas),
         "append_internally",
-        lambda _, tp, make, timeout, completion: completion.append_completed(errors.NOT_ENOUGH_REPLICAS),
+        lambda _, tp, make, deadline, completion: completion.append_completed(errors.NOT_ENOUGH_REPLICAS),
     )
     monkeypatch.setattr(type(bench.coordinator), "continue_with", lambda *_: None)
     states.append(ID, 0, each.prepare_add_partitions((T0,), 0, version=0), "partitions-added", None, retries=retries)
@@ -94,9 +94,9 @@ def test_txm_09_an_id_without_epoch_expires(release: str, left: list[str], monke
     bench = CoordinatorBench(RELEASES[release], settings={"transactional.id.expiration.ms": 1_000})
     with monkeypatch.context() as patched:
         patched.setattr(
-            type(bench.broker),
+            type(bench.broker.replicas),
             "append_internally",
-            lambda _, tp, make, timeout, completion: completion.append_completed(errors.NOT_ENOUGH_REPLICAS),
+            lambda _, tp, make, deadline, completion: completion.append_completed(errors.NOT_ENOUGH_REPLICAS),
         )
         assert bench.init()[0] == errors.COORDINATOR_NOT_AVAILABLE
     assert bench.metadata_of().producer_epoch == -1

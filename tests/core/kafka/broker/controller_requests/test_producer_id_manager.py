@@ -50,46 +50,46 @@ def test_txm_13_two_brokers_alternate_blocks(release: str) -> None:
 def test_txm_14_after_an_invalid_block_the_broker_waits(start: int, size: int) -> None:
     """TXM-14: testRetryBackoff, testInvalidRanges: the broker returns no ID and sends no request for 50 ms. Then it uses the next block."""
     bench = BrokerBench()
-    assert bench.broker.generate_producer_id() == -1
+    assert bench.broker.producer_id_manager.generate_producer_id() == -1
     assert requests(bench) == 1
     answer(bench, start, size)
-    assert bench.broker.generate_producer_id() == -1
+    assert bench.broker.producer_id_manager.generate_producer_id() == -1
     bench.wait(49)
-    assert bench.broker.generate_producer_id() == -1
+    assert bench.broker.producer_id_manager.generate_producer_id() == -1
     assert requests(bench) == 0
     bench.wait(1)
-    assert bench.broker.generate_producer_id() == -1
+    assert bench.broker.producer_id_manager.generate_producer_id() == -1
     assert requests(bench) == 1
     answer(bench, 0, 1)
-    assert bench.broker.generate_producer_id() == 0
-    assert bench.broker.generate_producer_id() == -1
+    assert bench.broker.producer_id_manager.generate_producer_id() == 0
+    assert bench.broker.producer_id_manager.generate_producer_id() == -1
 
 
 def test_the_next_block_is_requested_when_most_of_the_present_one_is_used() -> None:
     bench = BrokerBench()
-    bench.broker.generate_producer_id()
+    bench.broker.producer_id_manager.generate_producer_id()
     answer(bench, 0, 10)
     bench.sent(AllocateProducerIdsRequest)
     asked = []
     for _ in range(9):
-        bench.broker.generate_producer_id()
+        bench.broker.producer_id_manager.generate_producer_id()
         asked.append(requests(bench))
     assert asked == [0] * 8 + [1]
     answer(bench, 50, 10)
-    assert [bench.broker.generate_producer_id() for _ in range(3)] == [9, 50, 51]
+    assert [bench.broker.producer_id_manager.generate_producer_id() for _ in range(3)] == [9, 50, 51]
 
 
 def test_a_request_without_answer_is_repeated_after_a_second() -> None:
     bench = BrokerBench()
-    bench.broker.generate_producer_id()
+    bench.broker.producer_id_manager.generate_producer_id()
     bench.wait(999)
-    bench.broker.generate_producer_id()
+    bench.broker.producer_id_manager.generate_producer_id()
     assert requests(bench) == 1
     bench.wait(1)
-    bench.broker.generate_producer_id()
+    bench.broker.producer_id_manager.generate_producer_id()
     assert requests(bench) == 1
     bench.broker.producer_id_manager.reset()
-    bench.broker.generate_producer_id()
+    bench.broker.producer_id_manager.generate_producer_id()
     assert requests(bench) == 1
 
 
