@@ -16,6 +16,7 @@ from textual.strip import Strip
 from core.kafka.events import EventTuple
 from core.kafka.settings.settings import Settings
 from core.lab.history.history import History
+from core.lab.history.playable import ClusterReports
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from tui.actions.context import Question, TextPrompt
@@ -34,8 +35,10 @@ OVERVIEW: Final = "overview"
 
 
 class PageSession(Protocol):
-    """The part of the session that pages use: its history, with frozen views and the events in memory. `Session` documents each member."""
+    """The part of the session that pages use: its reports, and its history with the events in memory. `Session` documents each member."""
 
+    @property
+    def reports(self) -> ClusterReports: ...
     @property
     def history(self) -> History: ...
 
