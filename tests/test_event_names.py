@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("core", "scenarios", "spark_reports", "tui")
 
 MAY = {"core/sim/events.py", "scenarios/logs/line_encoder.py"}
-"""The module that gives names to positions, and the encoder of logs, which asks of every event whether its cause is a number."""
+"""The module that gives names to positions, and the encoder of logs, which does nothing but read tuples."""
 
 
 def _ends_with(node: ast.expr, *ends: str) -> bool:

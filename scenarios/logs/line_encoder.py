@@ -40,9 +40,7 @@ def encode_events(events: Iterable[tuple[Any, ...]]) -> bytes:
     """Encode events as lines of the log, each with its line break."""
     return _encoder.encode_lines(
         [
-            (_struct_types.get(kind_of(event)) or _struct_type(kind_of(event)))(*event)
-            if type(event[2]) is int
-            else _with_more_causes(event)
+            (_struct_types.get(event[3]) or _struct_type(event[3]))(*event) if type(event[2]) is int else _with_more_causes(event)
             for event in events
         ]
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import attrs
 
 from core.kafka.events import (
     DETAIL,
-    KINDS,
     BecameLeader,
     ConsumerGroupStateChanged,
     EventTuple,
@@ -99,6 +98,24 @@ class GroupHistory:
         self._readers: dict[TopicPartition, list[str]] = {}
         self._ring: EventRing | None = None
         self._next = 0
+        self._handlers: Final[dict[str, Callable[[int, Any], object]]] = {
+            HighWatermarkAdvanced.kind: self._advanced,
+            BecameLeader.kind: lambda time, event: self._reached(time, event, event.high_watermark),
+            OffsetCommitted.kind: self._committed,
+            OffsetMaterialized.kind: self._committed,
+            OffsetDeleted.kind: self._offset_gone,
+            OffsetExpired.kind: self._offset_gone,
+            OffsetRemoved.kind: self._offset_gone,
+            GroupRebalancing.kind: lambda time, event: self.of(event.group).rebalance(time, begins=True),
+            GroupStable.kind: lambda time, event: self.of(event.group).rebalance(time, begins=False),
+            GroupEmptied.kind: lambda time, event: self.of(event.group).rebalance(time, begins=False),
+            ConsumerGroupStateChanged.kind: lambda time, event: self.of(event.group).rebalance(time, begins=event.new_state not in CALM),
+            PartitionsAssigned.kind: lambda time, event: self.of(event.group).change(time, event.client, _count(event.partition_names)),
+            PartitionsRevoked.kind: lambda time, event: self.of(event.group).change(time, event.client, -_count(event.partition_names)),
+            PartitionsLost.kind: lambda time, event: self.of(event.group).change(time, event.client, -_count(event.partition_names)),
+            MemberStarted.kind: lambda time, event: self.of(event.group).lanes.setdefault(event.client, []).append((time, 0)),
+            MemberEnded.kind: lambda time, event: self.of(event.group).lanes.setdefault(event.client, []).append((time, GONE)),
+        }
 
     def update(self, event_buffer: EventBuffer) -> None:
         """Read the new events. If the event buffer was replaced, or if events were missed, discard the history and read all events in the
@@ -130,48 +147,31 @@ class GroupHistory:
         return None if since is None else (now - since, self._ends.passed_before(each.tp, each.committed))
 
     def _read(self, event: EventTuple) -> None:
-        if KINDS[kind_of(event)].level == DETAIL:
-            return  # no event that occurs in every round trip concerns a group
-        time = time_of(event)
-        match decode(event):
-            case HighWatermarkAdvanced() as advanced:
-                self._ends.add(event)
-                self._reached(time, TopicPartition(advanced.topic, advanced.partition), advanced.new_offset)
-            case BecameLeader() as became:
-                self._reached(time, TopicPartition(became.topic, became.partition), became.high_watermark)
-            case OffsetCommitted() | OffsetMaterialized() as commit:
-                self._committed(time, commit.group, TopicPartition(commit.topic, commit.partition), commit.committed_offset)
-            case OffsetDeleted() | OffsetExpired() | OffsetRemoved() as gone:
-                self.of(gone.group).committed.pop(TopicPartition(gone.topic, gone.partition), None)
-                self._sample(time, gone.group)
-            case GroupRebalancing(group=group):
-                self.of(group).rebalance(time, begins=True)
-            case GroupStable(group=group) | GroupEmptied(group=group):
-                self.of(group).rebalance(time, begins=False)
-            case ConsumerGroupStateChanged(group=group, new_state=state):
-                self.of(group).rebalance(time, begins=state not in CALM)
-            case PartitionsAssigned(group=group, client=client, partition_names=names):
-                self.of(group).change(time, client, _count(names))
-            case PartitionsRevoked(group=group, client=client, partition_names=names):
-                self.of(group).change(time, client, -_count(names))
-            case PartitionsLost(group=group, client=client, partition_names=names):
-                self.of(group).change(time, client, -_count(names))
-            case MemberStarted(group=group, client=client):
-                self.of(group).lanes.setdefault(client, []).append((time, 0))
-            case MemberEnded(group=group, client=client):
-                self.of(group).lanes.setdefault(client, []).append((time, GONE))
+        handler = self._handlers.get(kind_of(event))
+        if handler is not None:
+            handler(time_of(event), decode(event))
 
-    def _reached(self, time: int, tp: TopicPartition, high_watermark: int) -> None:
+    def _advanced(self, time: int, event: HighWatermarkAdvanced) -> None:
+        self._ends.add(event)
+        self._reached(time, event, event.new_offset)
+
+    def _reached(self, time: int, event: HighWatermarkAdvanced | BecameLeader, high_watermark: int) -> None:
+        tp = TopicPartition(event.topic, event.partition)
         self._watermarks[tp] = high_watermark
         for group in self._readers.get(tp, ()):
             self._sample(time, group)
 
-    def _committed(self, time: int, group: str, tp: TopicPartition, offset: int) -> None:
-        self.of(group).committed[tp] = offset
+    def _committed(self, time: int, event: OffsetCommitted | OffsetMaterialized) -> None:
+        tp = TopicPartition(event.topic, event.partition)
+        self.of(event.group).committed[tp] = event.committed_offset
         readers = self._readers.setdefault(tp, [])
-        if group not in readers:
-            readers.append(group)
-        self._sample(time, group)
+        if event.group not in readers:
+            readers.append(event.group)
+        self._sample(time, event.group)
+
+    def _offset_gone(self, time: int, event: OffsetDeleted | OffsetExpired | OffsetRemoved) -> None:
+        self.of(event.group).committed.pop(TopicPartition(event.topic, event.partition), None)
+        self._sample(time, event.group)
 
     def _sample(self, time: int, group: str) -> None:
         history = self.of(group)
