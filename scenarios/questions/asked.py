@@ -154,15 +154,15 @@ class Branch:
         """Let the copy run for a time in µs."""
         self.cluster.run_until(self.cluster.now + time)
 
-    def settled(self, within: int, step: int = SECOND // 4) -> int | None:
-        """Run until every partition is as replicated as it can be: all replicas on live brokers are in sync. Return how long that took in µs;
-        None if it took longer than `within`.
+    def settled(self, returned: int, within: int, step: int = SECOND // 4) -> int | None:
+        """Run until a broker has returned and every partition is as replicated as it can be: all replicas on live brokers are in sync. Return
+        how long that took in µs; None if it took longer than `within`.
         """
         begun = self.cluster.now
         while self.cluster.now - begun < within:
             view = self.cluster.view()
             up = {broker.id for broker in view.brokers if broker.up}
-            if all(set(p.isr) >= up.intersection(p.replicas) and not p.offline for p in view.partitions):
+            if returned in up and all(set(p.isr) >= up.intersection(p.replicas) and not p.offline for p in view.partitions):
                 return self.cluster.now - begun
             self.cluster.run_until(self.cluster.now + step)
         return None

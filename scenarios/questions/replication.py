@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
+from core.lab.views.group_view import GroupView
 from core.lab.views.partition_view import PartitionView
 from scenarios.questions.asked import BY_RULE, Answer, AskedCluster, listed, seconds
 
@@ -102,12 +103,21 @@ def why_under_replicated(asked: AskedCluster, words: Sequence[str]) -> Answer:
     return Answer(verdict, tuple(lines), BY_RULE, f"{asked.play()}, then w on a partition")
 
 
-def why_lag(asked: AskedCluster, words: Sequence[str]) -> Answer:
-    """Say how far a group is behind, where, and what is in its way."""
+def group_named(asked: AskedCluster, words: Sequence[str]) -> GroupView:
+    """Return the group that a person named.
+
+    Raises:
+        ValueError: there is no such group, or none was named.
+    """
     groups = {group.name: group for group in asked.view.groups}
     if len(words) != 1 or words[0] not in groups:
         raise ValueError(f"name one group; there are {listed(sorted(groups)) or 'none'}")
-    group = groups[words[0]]
+    return groups[words[0]]
+
+
+def why_lag(asked: AskedCluster, words: Sequence[str]) -> Answer:
+    """Say how far a group is behind, where, and what is in its way."""
+    group = group_named(asked, words)
     ends = {one.tp: one for one in asked.view.partitions}
     owners = {tp: member.client for member in group.members for tp in member.assignment}
     lags = sorted(((ends[tp].committed - offset, tp) for tp, offset in group.offsets if tp in ends), reverse=True)

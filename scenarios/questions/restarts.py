@@ -143,14 +143,14 @@ def restart_order(asked: AskedCluster) -> tuple[int, ...]:
 
 def rolling_restart(asked: AskedCluster, words: Sequence[str]) -> Answer:
     """Restart all live brokers, or those that are named, one after another in a copy, and say how long each must be waited for."""
-    order = asked.brokers(words) if words else restart_order(asked)
+    order = brokers_or_all(asked, words)
     branch = asked.branch()
     branch.run(2 * SECOND)
     lines, waits, failed = [], 0, ""
     for broker in order:
         begun = branch.cluster.now
         refused = branch.do(Shutdown(broker)) or _wait_for_stop(branch, broker) or branch.do(Start(broker))
-        took = None if refused else branch.settled(PATIENCE)
+        took = None if refused else branch.settled(broker, PATIENCE)
         if refused or took is None:
             failed = f"b{broker}: {refused or f'not back in all ISRs after {seconds(PATIENCE)}'}"
             lines.append(failed)
@@ -178,9 +178,19 @@ def _wait_for_stop(branch: Branch, broker: int) -> str:
     return "its controlled shutdown does not end"
 
 
+def brokers_or_all(asked: AskedCluster, words: Sequence[str]) -> tuple[int, ...]:
+    """Return the brokers that a person named, or all live ones in the order of a rolling restart."""
+    return asked.brokers(words) if words else restart_order(asked)
+
+
+def brokers_to_lose(asked: AskedCluster, words: Sequence[str]) -> tuple[int, ...]:
+    """Return the brokers that a person named after the word `lose`."""
+    return asked.brokers([word for word in words if word not in ("lose", "we", "i")])
+
+
 def what_if_lose(asked: AskedCluster, words: Sequence[str]) -> Answer:
     """Kill brokers in a copy, and say what happens within a minute."""
-    wanted = asked.brokers([word for word in words if word not in ("lose", "we", "i")])
+    wanted = brokers_to_lose(asked, words)
     lacks = without(asked, wanted)
     names = listed([f"b{broker}" for broker in wanted])
     branch = asked.branch()

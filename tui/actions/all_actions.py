@@ -308,6 +308,10 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "Go from the selected cell (leader, ISR, high watermark, LEO, broker) to the event that last changed it, or from an "
         "event to its cause. Press repeatedly to follow the chain.", SCREEN, refusals.no_cause, call="to_cause", shown="<", footer=26,
     ),
+    Action(
+        "ask", ("Q",), "ask", "Ask about this cluster: which brokers may be stopped, who holds back the high watermark, what a setting promises …", SCREEN,
+        call="ask", footer=44,
+    ),
     Action("filter", ("f",), "filter", "Switch the event log between notable events, all events except fetches, and every "
         "event.", SCREEN, call="filter", footer=15),
     Action("follow", ("G", "end"), "follow", "Follow the newest event again.", SCREEN, call="follow", footer=27),

@@ -31,6 +31,7 @@ from tui.handlers.cause_finder import CauseFinder
 from tui.handlers.help import HelpScreens
 from tui.handlers.playback_controls import PlaybackControls
 from tui.handlers.prompts import Prompts
+from tui.handlers.questions import ClusterQuestions
 from tui.handlers.record_tracing import RecordTracing
 from tui.handlers.saving import Saving
 from tui.handlers.time_travel import TimeTravel
@@ -89,6 +90,7 @@ class MainScreen(Screen[None]):
         self.controls = PlaybackControls(session, self)
         self.saving = Saving(loaded, self)
         self.record_tracing = RecordTracing(session, self)
+        self.questions = ClusterQuestions(session, self)
         self.help_screens = HelpScreens(loaded, self, display.keymap, lambda: size_class(*self.app.size))
         self.actions = ActionRunner(loaded, self, self.selection, self.saving, self._calls(), self.navigation.open_page)
         self.garbage = GarbageCollection(own_process=loaded.own_process)
@@ -124,6 +126,7 @@ class MainScreen(Screen[None]):
             "save": saving.save,
             "copy": saving.copy,
             "share": saving.share,
+            "ask": self.questions.choose,
             "picture": saving.picture,
             "leave": self._leave,
             "show_help": helps.show_help,

@@ -32,6 +32,7 @@ from tui.session.status import RunSoFar, SessionStatus
 if TYPE_CHECKING:
     from core.lab.trace.record_trace import RecordTrace
     from scenarios.logs.log_header import Header
+    from scenarios.questions.asked import AskedCluster
 
 
 class Session:
@@ -59,6 +60,14 @@ class Session:
     def reports(self) -> ClusterReports:
         """The frozen views and reports of the cluster at the current moment. Pages read these, never the cluster itself."""
         return self.history.cluster
+
+    def asked(self) -> AskedCluster:
+        """Return a copy of the cluster at the current moment, about which questions can be asked."""
+        from scenarios.questions.asked import AskedCluster
+
+        cluster = self.history.cluster
+        assert isinstance(cluster, Cluster), "a session runs a cluster"
+        return AskedCluster(Cluster.restore(cluster.snapshot()), "this cluster")
 
     @property
     def task_verb(self) -> str:

@@ -65,6 +65,7 @@ def test_rolling_restart_ends_with_everything_in_sync() -> None:
     assert found.verdict.startswith("Restart in the order b1, b2, b3; ")
     assert [line.partition(":")[0] for line in found.lines[:3]] == ["b1", "b2", "b3"]
     assert any(line.endswith("acknowledged, none lost") for line in found.lines)
+    assert not any("NOT_ENOUGH_REPLICAS" in line for line in found.lines), "the next broker waits until the one before is in sync"
     assert "10 records/s per partition with acks=all" in found.how
 
 
