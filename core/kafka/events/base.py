@@ -11,8 +11,8 @@ from core.sim import events
 from core.sim.events import DETAIL, NORMAL, NOTABLE, EventTuple
 
 __all__ = [
-    "BROKER", "DETAIL", "EVERYTHING", "INSTANCE_ENDINGS", "LINK", "NORMAL", "NOTABLE", "NOTHING", "OFFSETS", "PARTITION", "TOPICS", "TRANSACTIONS", "Event",
-    "EventTuple", "brokers", "count_of", "ids", "leader_name", "listed", "name_of", "offsets", "records",
+    "BROKER", "DETAIL", "EVERYTHING", "INSTANCE_ENDINGS", "LINK", "NORMAL", "NOTABLE", "NOTHING", "OFFSETS", "PARTITION", "TOPICS", "TRANSACTIONS", "CoordinatorEvent", "Event",
+    "EventTuple", "MemberEvent", "ReplicaEvent", "brokers", "count_of", "ids", "leader_name", "listed", "name_of", "offsets", "records",
 ]  # fmt: skip
 
 
@@ -125,3 +125,25 @@ class Event(events.Event, kind="", changes=PARTITION):
     def record_range(self) -> str:
         """The event's records [from_offset, to_offset) as text, for example `2 records of orders-0 (offsets 3–4)`."""
         return f"{self.record_count} of {self.tp} ({self.offset_range})"
+
+
+class ReplicaEvent(Event, kind=""):
+    """The base class of events at a broker's replica of a partition."""
+
+    broker: int
+    topic: str
+    partition: int
+
+
+class CoordinatorEvent(Event, kind=""):
+    """The base class of events at the coordinator of a group, which is a broker."""
+
+    broker: int
+    group: str
+
+
+class MemberEvent(Event, kind=""):
+    """The base class of events at a client in a group."""
+
+    client: str
+    group: str

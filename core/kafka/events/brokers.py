@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import BROKER, DETAIL, NOTABLE, NOTHING, Event, offsets
+from core.kafka.events.base import BROKER, DETAIL, NOTABLE, NOTHING, Event, ReplicaEvent, offsets
 from core.sim.units import format_duration
 
 _STOPPED: Final = {
@@ -36,15 +36,12 @@ class BrokerStopped(
         return f"b{self.broker} {_STOPPED[self.how]}"
 
 
-class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.messages", level=NOTABLE):
+class UnflushedLost(ReplicaEvent, kind="unflushed-lost", source="log.flush.interval.messages", level=NOTABLE):
     """A broker lost the end of a log, because this part was only in the page cache of the broker's machine.
 
     `offset` is the recovery point. All records below the recovery point had been flushed.
     """
 
-    broker: int
-    topic: str
-    partition: int
     from_offset: int
     to_offset: int
     offset: int

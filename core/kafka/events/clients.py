@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, NOTHING, OFFSETS, Event, leader_name, offsets, records
+from core.kafka.events.base import DETAIL, NOTABLE, NOTHING, OFFSETS, Event, ReplicaEvent, leader_name, offsets, records
 from core.sim.units import format_duration
 
 
@@ -160,12 +160,9 @@ class ClientRebootstrapped(Event, kind="client-rebootstrapped", source="Metadata
     template = "{client} asks its bootstrap servers again, because {reason}; its last metadata named {known}"
 
 
-class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEntry#findDuplicateBatch", level=NOTABLE):
+class DuplicateDropped(ReplicaEvent, kind="duplicate-dropped", source="ProducerStateEntry#findDuplicateBatch", level=NOTABLE):
     """A leader recognized a retry by an idempotent producer. The leader appends nothing, and returns the offsets of the first attempt."""
 
-    broker: int
-    topic: str
-    partition: int
     producer: str
     from_offset: int
     to_offset: int

@@ -3,7 +3,7 @@ of members."""
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, NOTHING, Event, count_of
+from core.kafka.events.base import NOTABLE, NOTHING, CoordinatorEvent, count_of
 
 STEPS: dict[str, str] = {
     "Stable": "has reached the target assignment",
@@ -13,11 +13,11 @@ STEPS: dict[str, str] = {
 """The phrases that describe the states of a member."""
 
 
-class GroupEpochBumped(Event, kind="group-epoch", source="GroupMetadataManager#consumerGroupHeartbeat", level=NOTABLE, changes=NOTHING):
+class GroupEpochBumped(
+    CoordinatorEvent, kind="group-epoch", source="GroupMetadataManager#consumerGroupHeartbeat", level=NOTABLE, changes=NOTHING
+):
     """The epoch of a group increased, because its members, their subscriptions, or the partitions of their topics changed."""
 
-    broker: int
-    group: str
     group_epoch: int
     members: int
 
@@ -25,7 +25,7 @@ class GroupEpochBumped(Event, kind="group-epoch", source="GroupMetadataManager#c
 
 
 class GroupConverted(
-    Event,
+    CoordinatorEvent,
     kind="group-converted",
     source="GroupMetadataManager#convertToConsumerGroup",
     level=NOTABLE,
@@ -34,8 +34,6 @@ class GroupConverted(
 ):
     """A group changed its protocol. `members` is the number of members that use the classic protocol."""
 
-    broker: int
-    group: str
     protocol: str
     group_epoch: int
     members: int
@@ -54,11 +52,9 @@ class GroupConverted(
         )
 
 
-class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuilder#build", level=NOTABLE, changes=NOTHING):
+class TargetAssigned(CoordinatorEvent, kind="target-assigned", source="TargetAssignmentBuilder#build", level=NOTABLE, changes=NOTHING):
     """A group coordinator computed which partitions each member of a group should own."""
 
-    broker: int
-    group: str
     group_epoch: int
     assignment: str
 
@@ -66,7 +62,7 @@ class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuil
 
 
 class MemberReconciled(
-    Event,
+    CoordinatorEvent,
     kind="member-reconciled",
     source="CurrentAssignmentBuilder#build",
     level=NOTABLE,
@@ -75,8 +71,6 @@ class MemberReconciled(
 ):
     """A member took a step toward its target assignment. `pending_names` are the partitions that the member must give up."""
 
-    broker: int
-    group: str
     member_id: str
     member_epoch: int
     member_state: str
@@ -91,11 +85,11 @@ class MemberReconciled(
         )
 
 
-class ConsumerGroupStateChanged(Event, kind="group-state", source="ConsumerGroup#maybeUpdateGroupState", level=NOTABLE, changes=NOTHING):
+class ConsumerGroupStateChanged(
+    CoordinatorEvent, kind="group-state", source="ConsumerGroup#maybeUpdateGroupState", level=NOTABLE, changes=NOTHING
+):
     """The state of a group changed, or the epoch of a group increased while the group remained stable."""
 
-    broker: int
-    group: str
     old_state: str
     new_state: str
     group_epoch: int

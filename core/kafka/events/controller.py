@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, EVERYTHING, NOTABLE, NOTHING, TOPICS, Event, brokers, count_of, ids, leader_name, listed
+from core.kafka.events.base import (
+    DETAIL,
+    EVERYTHING,
+    NOTABLE,
+    NOTHING,
+    TOPICS,
+    Event,
+    ReplicaEvent,
+    brokers,
+    count_of,
+    ids,
+    leader_name,
+    listed,
+)
 
 
 class TopicCreated(Event, kind="topic-created", source="ReplicationControlManager#createTopic", level=NOTABLE, changes=EVERYTHING):
@@ -197,13 +210,10 @@ class ElectionRefused(Event, kind="election-refused", source="ReplicationControl
 
 
 class AlterPartitionRefused(
-    Event, kind="alter-partition-refused", source="ReplicationControlManager#validateAlterPartitionData", level=NOTABLE
+    ReplicaEvent, kind="alter-partition-refused", source="ReplicationControlManager#validateAlterPartitionData", level=NOTABLE
 ):
     """The controller refused an ISR that a leader proposed."""
 
-    broker: int
-    topic: str
-    partition: int
     isr: tuple[int, ...]
     error: str
 

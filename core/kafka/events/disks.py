@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import BROKER, DETAIL, NOTABLE, NOTHING, OFFSETS, Event, count_of, offsets
+from core.kafka.events.base import BROKER, DETAIL, NOTABLE, NOTHING, OFFSETS, Event, ReplicaEvent, count_of, offsets
 from core.sim.units import format_duration
 
 
@@ -23,24 +23,18 @@ class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, L
     )
 
 
-class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs", changes=OFFSETS):
+class LogFlushed(ReplicaEvent, kind="log-flushed", source="LogManager#flushDirtyLogs", changes=OFFSETS):
     """A broker flushed a log because log.flush.interval.ms had elapsed. Now all records below `to_offset` survive a power loss."""
 
-    broker: int
-    topic: str
-    partition: int
     from_offset: int
     to_offset: int
 
     template = "b{broker} flushed {offset_range} of {tp} to disk, because log.flush.interval.ms had elapsed"
 
 
-class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteOldSegments"):
+class SegmentsDeleted(ReplicaEvent, kind="segments-deleted", source="UnifiedLog#deleteOldSegments"):
     """Retention deleted the oldest segments. The log now starts at `to_offset`. `rule` is `retention.ms`, `retention.bytes`, or `log-start`."""
 
-    broker: int
-    topic: str
-    partition: int
     from_offset: int
     to_offset: int
     segments: int
@@ -57,16 +51,13 @@ class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteO
         )
 
 
-class LogCleaned(Event, kind="log-cleaned", source="Cleaner#doClean", level=NOTABLE):
+class LogCleaned(ReplicaEvent, kind="log-cleaned", source="Cleaner#doClean", level=NOTABLE):
     """The log cleaner of a broker made a pass over a compacted log, from the first offset that had never been cleaned to `to_offset`.
 
     The cleaning pass removed `records` records, among them `tombstones` tombstones and `markers` markers. `delete_horizon_us` is the time
     after which a later pass can remove the tombstones and markers whose delete horizon this pass has set; -1 if there are none.
     """
 
-    broker: int
-    topic: str
-    partition: int
     from_offset: int
     to_offset: int
     records: int
@@ -91,13 +82,10 @@ class LogCleaned(Event, kind="log-cleaned", source="Cleaner#doClean", level=NOTA
         return f"b{self.broker} cleaned {offsets(self.from_offset, self.to_offset)} of {self.tp} and {removed}{later}"
 
 
-class LogStartMoved(Event, kind="log-start", source="UnifiedLog#maybeIncrementLogStartOffset"):
+class LogStartMoved(ReplicaEvent, kind="log-start", source="UnifiedLog#maybeIncrementLogStartOffset"):
     """The start offset of a log increased. `rule` is `delete-records`, or it is `leader` if a follower adopted its leader's start
     offset."""
 
-    broker: int
-    topic: str
-    partition: int
     old_offset: int
     new_offset: int
     rule: str
@@ -107,12 +95,9 @@ class LogStartMoved(Event, kind="log-start", source="UnifiedLog#maybeIncrementLo
         return f"b{self.broker} moved the log start offset of {self.tp} from {self.old_offset} to {self.new_offset}: {why}"
 
 
-class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partition#deleteRecordsOnLeader", level=NOTABLE):
+class DeleteRecordsRefused(ReplicaEvent, kind="delete-records-refused", source="Partition#deleteRecordsOnLeader", level=NOTABLE):
     """A leader refused to delete records."""
 
-    broker: int
-    topic: str
-    partition: int
     offset: int
     high_watermark: int
     error: str
@@ -121,14 +106,14 @@ class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partiti
 
 
 class LogRestarted(
-    Event, kind="log-restarted", source="AbstractFetcherThread#fetchOffsetAndTruncate, UnifiedLog#truncateFullyAndStartAt", level=NOTABLE
+    ReplicaEvent,
+    kind="log-restarted",
+    source="AbstractFetcherThread#fetchOffsetAndTruncate, UnifiedLog#truncateFullyAndStartAt",
+    level=NOTABLE,
 ):
     """A follower whose log ended below the leader's log start offset deleted its log. The follower's new log starts at the leader's log
     start offset."""
 
-    broker: int
-    topic: str
-    partition: int
     leader: int
     old_offset: int
     new_offset: int
@@ -174,27 +159,21 @@ class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", 
         return f"log directory {self.dir} of b{self.broker} was {how}; the broker uses it after its next start"
 
 
-class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaManager#markPartitionOffline"):
+class OfflineReplicaFound(ReplicaEvent, kind="offline-replica-found", source="ReplicaManager#markPartitionOffline"):
     """A broker learned that it should host a replica that is in a failed log directory. The replica counts as offline until the broker's
     process ends."""
 
-    broker: int
-    topic: str
-    partition: int
     dir: int
 
     template = "b{broker} cannot host {tp}: the replica is offline, because its log directory {dir} has failed"
 
 
-class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="ReplicaManager#stopPartitions, HostedPartition.Offline"):
+class OfflineReplicaDropped(ReplicaEvent, kind="offline-replica-dropped", source="ReplicaManager#stopPartitions, HostedPartition.Offline"):
     """A replica in a failed log directory was reassigned to another broker.
 
     If `counted` is true, the broker's process counts the replica as offline until the process ends.
     """
 
-    broker: int
-    topic: str
-    partition: int
     dir: int
     counted: bool
 
@@ -203,35 +182,26 @@ class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="Repli
         return f"b{self.broker} no longer hosts {self.tp}, which is in its failed log directory {self.dir}{tail}"
 
 
-class ReplicaDeleted(Event, kind="replica-deleted", source="LogManager#asyncDelete"):
+class ReplicaDeleted(ReplicaEvent, kind="replica-deleted", source="LogManager#asyncDelete"):
     """A broker deleted its replica of a partition, because the topic was deleted. `offset` is the log end offset of the deleted replica."""
 
-    broker: int
-    topic: str
-    partition: int
     offset: int
 
     template = "b{broker} deleted its replica of {tp}, whose log ended at offset {offset}, because the topic was deleted"
 
 
-class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#alterReplicaLogDirs, KIP-113"):
+class ReplicaMoveBegun(ReplicaEvent, kind="replica-move-begun", source="ReplicaManager#alterReplicaLogDirs, KIP-113"):
     """A broker started to copy a replica to another of its log directories."""
 
-    broker: int
-    topic: str
-    partition: int
     dir: int
     bytes: int
 
     template = "b{broker} started to copy {tp} to its log directory {dir} ({bytes:count byte})"
 
 
-class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCurrentWithFutureReplica", level=NOTABLE):
+class ReplicaMoved(ReplicaEvent, kind="replica-moved", source="Partition#maybeReplaceCurrentWithFutureReplica", level=NOTABLE):
     """The copy of a replica in another log directory caught up with the current replica and replaced it."""
 
-    broker: int
-    topic: str
-    partition: int
     old_dir: int
     dir: int
     end_offset: int

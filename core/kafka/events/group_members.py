@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import NOTABLE, NOTHING, Event, count_of, offsets, records
+from core.kafka.events.base import NOTABLE, NOTHING, CoordinatorEvent, Event, MemberEvent, count_of, offsets, records
 
 OPERATIONS: dict[str, tuple[str, str]] = {
     "reset-offsets": ("reset the offsets of", "reset the offsets of"),
@@ -53,24 +53,24 @@ def _rebalance_reason(reason: str) -> str:
     return reason
 
 
-class MemberIdGiven(Event, kind="member-id-given", source="KIP-394", changes=NOTHING):
+class MemberIdGiven(CoordinatorEvent, kind="member-id-given", source="KIP-394", changes=NOTHING):
     """A group coordinator assigned a member ID to a client that asked to join. The client then sends another JoinGroup request, which
     contains this ID."""
 
-    broker: int
-    group: str
     member_id: str
 
     template = "b{broker} assigned member ID {member_id} in group {group}; the client must now join with this ID"
 
 
 class GroupMemberJoined(
-    Event, kind="member-joined", source="GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin", level=NOTABLE, changes=NOTHING
+    CoordinatorEvent,
+    kind="member-joined",
+    source="GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin",
+    level=NOTABLE,
+    changes=NOTHING,
 ):
     """A client became a member of a group. `instance_id` is the member's group.instance.id; it is empty for a dynamic member."""
 
-    broker: int
-    group: str
     member_id: str
     client: str
     instance_id: str
@@ -81,11 +81,9 @@ class GroupMemberJoined(
         return f"{self.client} joined group {self.group} as {self.member_id}{static}; the group has {count_of(self.members, 'member')} on b{self.broker}"
 
 
-class StaticMemberReplaced(Event, kind="static-member-replaced", source="KIP-345", level=NOTABLE, changes=NOTHING):
+class StaticMemberReplaced(CoordinatorEvent, kind="static-member-replaced", source="KIP-345", level=NOTABLE, changes=NOTHING):
     """A new process with a known group.instance.id replaced the previous process, whose member ID is no longer valid."""
 
-    broker: int
-    group: str
     instance_id: str
     old_member_id: str
     member_id: str
@@ -95,11 +93,11 @@ class StaticMemberReplaced(Event, kind="static-member-replaced", source="KIP-345
     )
 
 
-class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataManager#prepareRebalance", level=NOTABLE, changes=NOTHING):
+class GroupRebalancing(
+    CoordinatorEvent, kind="group-rebalancing", source="GroupMetadataManager#prepareRebalance", level=NOTABLE, changes=NOTHING
+):
     """A group began to rebalance, so its members must join again. `generation` is the generation before the rebalance."""
 
-    broker: int
-    group: str
     generation: int
     members: int
     reason: str
@@ -112,12 +110,10 @@ class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataMan
 
 
 class GroupGeneration(
-    Event, kind="group-generation", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE, changes=NOTHING
+    CoordinatorEvent, kind="group-generation", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE, changes=NOTHING
 ):
     """A new generation of a group began. All members have joined, and the group leader assigns the partitions next."""
 
-    broker: int
-    group: str
     generation: int
     protocol: str
     leader_id: str
@@ -128,11 +124,9 @@ class GroupGeneration(
     )
 
 
-class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#classicGroupSync", level=NOTABLE, changes=NOTHING):
+class GroupStable(CoordinatorEvent, kind="group-stable", source="GroupMetadataManager#classicGroupSync", level=NOTABLE, changes=NOTHING):
     """The assignment for a generation was written to `__consumer_offsets`, and each member gets its part of the assignment."""
 
-    broker: int
-    group: str
     generation: int
     protocol: str
     assignment: str
@@ -140,18 +134,18 @@ class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#class
     template = "generation {generation} of group {group} is stable on b{broker} ({protocol}): {assignment}"
 
 
-class GroupEmptied(Event, kind="group-emptied", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE, changes=NOTHING):
+class GroupEmptied(
+    CoordinatorEvent, kind="group-emptied", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE, changes=NOTHING
+):
     """A group no longer has members. When a group becomes empty, a new generation begins."""
 
-    broker: int
-    group: str
     generation: int
 
     template = "group {group} is empty on b{broker}, in generation {generation}"
 
 
 class GroupMemberRemoved(
-    Event,
+    CoordinatorEvent,
     kind="member-removed",
     source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
     level=NOTABLE,
@@ -160,8 +154,6 @@ class GroupMemberRemoved(
 ):
     """A coordinator removed a member from a group, which now has `members` members."""
 
-    broker: int
-    group: str
     member_id: str
     why: str
     members: int
@@ -173,11 +165,9 @@ class GroupMemberRemoved(
         )
 
 
-class OffsetDeleted(Event, kind="offset-deleted", source="GroupCoordinator#onPartitionsDeleted", level=NOTABLE):
+class OffsetDeleted(CoordinatorEvent, kind="offset-deleted", source="GroupCoordinator#onPartitionsDeleted", level=NOTABLE):
     """A group coordinator deleted a group's committed offset, because the topic was deleted."""
 
-    broker: int
-    group: str
     topic: str
     partition: int
     committed_offset: int
@@ -185,11 +175,9 @@ class OffsetDeleted(Event, kind="offset-deleted", source="GroupCoordinator#onPar
     template = "b{broker} deleted the committed offset {committed_offset} of group {group} for {tp}, because the topic was deleted"
 
 
-class OffsetExpired(Event, kind="offset-expired", source="OffsetMetadataManager#cleanupExpiredOffsets", level=NOTABLE):
+class OffsetExpired(CoordinatorEvent, kind="offset-expired", source="OffsetMetadataManager#cleanupExpiredOffsets", level=NOTABLE):
     """A group's committed offset expired (offsets.retention.minutes)."""
 
-    broker: int
-    group: str
     topic: str
     partition: int
     committed_offset: int
@@ -197,11 +185,9 @@ class OffsetExpired(Event, kind="offset-expired", source="OffsetMetadataManager#
     template = "the committed offset {committed_offset} of group {group} for {tp} expired on b{broker} (offsets.retention.minutes)"
 
 
-class OffsetRemoved(Event, kind="offset-removed", source="OffsetMetadataManager#deleteOffsets", level=NOTABLE):
+class OffsetRemoved(CoordinatorEvent, kind="offset-removed", source="OffsetMetadataManager#deleteOffsets", level=NOTABLE):
     """An administrator deleted a group's committed offset."""
 
-    broker: int
-    group: str
     topic: str
     partition: int
     committed_offset: int
@@ -225,20 +211,15 @@ class GroupAdministered(
         return f"an administrator {did} group {self.group}"
 
 
-class GroupDeleted(Event, kind="group-deleted", source="GroupMetadataManager#maybeDeleteGroup", level=NOTABLE, changes=NOTHING):
+class GroupDeleted(CoordinatorEvent, kind="group-deleted", source="GroupMetadataManager#maybeDeleteGroup", level=NOTABLE, changes=NOTHING):
     """An empty group that had no offsets was deleted."""
-
-    broker: int
-    group: str
 
     template = "b{broker} deleted group {group}, which has no members and no offsets"
 
 
-class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscribe", level=NOTABLE, changes=NOTHING):
+class MemberStarted(MemberEvent, kind="member-started", source="KafkaConsumer#subscribe", level=NOTABLE, changes=NOTHING):
     """A consumer in a group started. `topics` are the topics that the member subscribes to."""
 
-    client: str
-    group: str
     topics: str
     assignors: str
     instance_id: str
@@ -248,11 +229,11 @@ class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscrib
         return f"consumer {self.client} started in group {self.group} and subscribed to {self.topics} ({self.assignors}{static})"
 
 
-class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", level=NOTABLE, words={"how": tuple(ENDINGS)}, changes=NOTHING):
+class MemberEnded(
+    MemberEvent, kind="member-ended", source="KafkaConsumer#close", level=NOTABLE, words={"how": tuple(ENDINGS)}, changes=NOTHING
+):
     """A consumer in a group stopped for good. `error` is the exception that caused a failure."""
 
-    client: str
-    group: str
     how: str
     error: str
 
@@ -261,62 +242,51 @@ class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", leve
         return f"consumer {self.client} of group {self.group} {ENDINGS[self.how]}{why}"
 
 
-class PollFailed(Event, kind="poll-failed", source="KafkaConsumer#poll", level=NOTABLE, changes=NOTHING):
+class PollFailed(MemberEvent, kind="poll-failed", source="KafkaConsumer#poll", level=NOTABLE, changes=NOTHING):
     """poll() threw an exception, so the application of a member no longer calls poll(). The consumer stays open."""
 
-    client: str
-    group: str
     error: str
 
     template = "the application of consumer {client} in group {group} stopped calling poll() after an exception: {error}"
 
 
-class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE, changes=NOTHING):
+class MemberFrozen(MemberEvent, kind="member-frozen", source="SIGSTOP", level=NOTABLE, changes=NOTHING):
     """A consumer's process was stopped with SIGSTOP. The process still exists, but does nothing."""
-
-    client: str
-    group: str
 
     template = "the process of consumer {client} in group {group} was frozen (SIGSTOP)"
 
 
-class MemberThawed(Event, kind="member-thawed", source="SIGCONT", level=NOTABLE, changes=NOTHING):
+class MemberThawed(MemberEvent, kind="member-thawed", source="SIGCONT", level=NOTABLE, changes=NOTHING):
     """The process of a frozen consumer resumed (SIGCONT)."""
 
-    client: str
-    group: str
     frozen_us: int
 
     def sentence(self) -> str:
         return f"the process of consumer {self.client} in group {self.group} continued (SIGCONT) after {self.frozen_us / 1_000_000:.3f} s"
 
 
-class CoordinatorFound(Event, kind="coordinator-found", source="AbstractCoordinator#lookupCoordinator", changes=NOTHING):
+class CoordinatorFound(MemberEvent, kind="coordinator-found", source="AbstractCoordinator#lookupCoordinator", changes=NOTHING):
     """A member learned which broker coordinates its group."""
 
-    client: str
-    group: str
     broker: int
 
     template = "consumer {client} found the coordinator of group {group}: b{broker}"
 
 
-class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinator#markCoordinatorUnknown", level=NOTABLE, changes=NOTHING):
+class CoordinatorLost(
+    MemberEvent, kind="coordinator-lost", source="AbstractCoordinator#markCoordinatorUnknown", level=NOTABLE, changes=NOTHING
+):
     """A member no longer knows its group's coordinator, and looks it up again."""
 
-    client: str
-    group: str
     broker: int
     reason: str
 
     template = "consumer {client} is looking up the coordinator of group {group} again, because b{broker} failed: {reason}"
 
 
-class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requestRejoin", changes=NOTHING):
+class RejoinNeeded(MemberEvent, kind="rejoin-needed", source="AbstractCoordinator#requestRejoin", changes=NOTHING):
     """A member will rejoin its group in its next poll()."""
 
-    client: str
-    group: str
     generation: int
     reason: str
 
@@ -325,12 +295,10 @@ class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requ
 
 
 class PartitionsAssigned(
-    Event, kind="partitions-assigned", source="ConsumerRebalanceListener#onPartitionsAssigned", level=NOTABLE, changes=NOTHING
+    MemberEvent, kind="partitions-assigned", source="ConsumerRebalanceListener#onPartitionsAssigned", level=NOTABLE, changes=NOTHING
 ):
     """A member took over partitions. The list of partitions is empty if the member got no new partitions."""
 
-    client: str
-    group: str
     generation: int
     partition_names: str
 
@@ -339,13 +307,11 @@ class PartitionsAssigned(
 
 
 class PartitionsRevoked(
-    Event, kind="partitions-revoked", source="ConsumerRebalanceListener#onPartitionsRevoked", level=NOTABLE, changes=NOTHING
+    MemberEvent, kind="partitions-revoked", source="ConsumerRebalanceListener#onPartitionsRevoked", level=NOTABLE, changes=NOTHING
 ):
     """A member gave up partitions, after it had the opportunity to commit their offsets. The list of partitions is empty if the member had
     no partitions."""
 
-    client: str
-    group: str
     generation: int
     partition_names: str
 
@@ -353,46 +319,40 @@ class PartitionsRevoked(
         return f"consumer {self.client} gave up {self.partition_names or 'no partitions'} in generation {self.generation} of group {self.group}"
 
 
-class PartitionsLost(Event, kind="partitions-lost", source="ConsumerRebalanceListener#onPartitionsLost", level=NOTABLE, changes=NOTHING):
+class PartitionsLost(
+    MemberEvent, kind="partitions-lost", source="ConsumerRebalanceListener#onPartitionsLost", level=NOTABLE, changes=NOTHING
+):
     """A consumer lost partitions, because it is no longer a member of its group. The consumer was unable to commit the offsets of the lost
     partitions."""
 
-    client: str
-    group: str
     partition_names: str
 
     template = "consumer {client} lost {partition_names}, because it is no longer a member of group {group}"
 
 
 class PollTooLate(
-    Event, kind="poll-interval-exceeded", source="KIP-62, AbstractCoordinator#maybeLeaveGroup", level=NOTABLE, changes=NOTHING
+    MemberEvent, kind="poll-interval-exceeded", source="KIP-62, AbstractCoordinator#maybeLeaveGroup", level=NOTABLE, changes=NOTHING
 ):
     """A member did not call poll() within max.poll.interval.ms."""
 
-    client: str
-    group: str
     interval_ms: int
 
     template = "consumer {client} left group {group}, because it did not call poll() for {interval_ms:,} ms (max.poll.interval.ms)"
 
 
-class CommitFailed(Event, kind="commit-failed", source="ConsumerCoordinator#commitOffsetsSync", level=NOTABLE, changes=NOTHING):
+class CommitFailed(MemberEvent, kind="commit-failed", source="ConsumerCoordinator#commitOffsetsSync", level=NOTABLE, changes=NOTHING):
     """A member's commit failed. `error` is the exception or the error that the application gets."""
 
-    client: str
-    group: str
     error: str
     commit_offsets: str
 
     template = "consumer {client} could not commit {commit_offsets} for group {group}: {error}"
 
 
-class PositionSet(Event, kind="position-set", source="SubscriptionState#resetInitializingPositions"):
+class PositionSet(MemberEvent, kind="position-set", source="SubscriptionState#resetInitializingPositions"):
     """A member began to read a partition that was assigned to it. `policy` is `committed` or the value of auto.offset.reset that determined
     the position."""
 
-    client: str
-    group: str
     topic: str
     partition: int
     position: int
@@ -404,11 +364,9 @@ class PositionSet(Event, kind="position-set", source="SubscriptionState#resetIni
         return f"consumer {self.client} reads {self.tp} from offset {self.position} ({self.policy}), because group {self.group} has no committed offset"
 
 
-class RecordsProcessed(Event, kind="records-processed", source="KafkaConsumer#poll"):
+class RecordsProcessed(MemberEvent, kind="records-processed", source="KafkaConsumer#poll"):
     """A member's application processed the records from a poll."""
 
-    client: str
-    group: str
     topic: str
     partition: int
     from_offset: int

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, NOTHING, Event, count_of
+from core.kafka.events.base import NOTABLE, NOTHING, CoordinatorEvent, ReplicaEvent, count_of
 
 
-class GroupsLoaded(Event, kind="groups-loaded", source="GroupMetadataManager#loadGroupsAndOffsets"):
+class GroupsLoaded(ReplicaEvent, kind="groups-loaded", source="GroupMetadataManager#loadGroupsAndOffsets"):
     """A broker became the group coordinator for a partition of `__consumer_offsets`, and loaded the groups from its log."""
 
-    broker: int
-    topic: str
-    partition: int
     coordinator_epoch: int
     groups: int
     committed_offsets: int
@@ -24,22 +21,17 @@ class GroupsLoaded(Event, kind="groups-loaded", source="GroupMetadataManager#loa
         )
 
 
-class GroupsUnloaded(Event, kind="groups-unloaded", source="GroupMetadataManager#removeGroupsForPartition"):
+class GroupsUnloaded(ReplicaEvent, kind="groups-unloaded", source="GroupMetadataManager#removeGroupsForPartition"):
     """A broker is no longer the group coordinator for a partition of `__consumer_offsets`."""
 
-    broker: int
-    topic: str
-    partition: int
     coordinator_epoch: int
 
     template = "b{broker} no longer coordinates the groups in {tp}"
 
 
-class OffsetCommitted(Event, kind="offset-committed", source="GroupMetadata#onOffsetCommitAppend"):
+class OffsetCommitted(CoordinatorEvent, kind="offset-committed", source="GroupMetadata#onOffsetCommitAppend"):
     """A group coordinator committed an offset outside of a transaction. `former_offset` is -1 if the group had no committed offset."""
 
-    broker: int
-    group: str
     topic: str
     partition: int
     committed_offset: int
@@ -49,11 +41,9 @@ class OffsetCommitted(Event, kind="offset-committed", source="GroupMetadata#onOf
         return f"the committed offset of group {self.group} for {self.tp} is now {self.committed_offset}{_former(self.former_offset)} on b{self.broker}"
 
 
-class OffsetPending(Event, kind="offset-pending", source="GroupMetadata#onTxnOffsetCommitAppend"):
+class OffsetPending(CoordinatorEvent, kind="offset-pending", source="GroupMetadata#onTxnOffsetCommitAppend"):
     """A group coordinator wrote an offset that belongs to an open transaction. The offset takes effect when the transaction is committed."""
 
-    broker: int
-    group: str
     topic: str
     partition: int
     committed_offset: int
@@ -66,11 +56,11 @@ class OffsetPending(Event, kind="offset-pending", source="GroupMetadata#onTxnOff
     )
 
 
-class OffsetMaterialized(Event, kind="offset-materialized", source="GroupMetadata#completePendingTxnOffsetCommit", level=NOTABLE):
+class OffsetMaterialized(
+    CoordinatorEvent, kind="offset-materialized", source="GroupMetadata#completePendingTxnOffsetCommit", level=NOTABLE
+):
     """A transaction was committed, so the offset that it contains is now the committed offset of the group."""
 
-    broker: int
-    group: str
     topic: str
     partition: int
     committed_offset: int
@@ -85,7 +75,7 @@ class OffsetMaterialized(Event, kind="offset-materialized", source="GroupMetadat
 
 
 class OffsetDropped(
-    Event,
+    CoordinatorEvent,
     kind="offset-dropped",
     source="GroupMetadata#completePendingTxnOffsetCommit",
     level=NOTABLE,
@@ -93,8 +83,6 @@ class OffsetDropped(
 ):
     """An offset from a transaction took no effect, because the transaction was aborted or the group had committed a newer offset."""
 
-    broker: int
-    group: str
     topic: str
     partition: int
     committed_offset: int
@@ -109,11 +97,9 @@ class OffsetDropped(
         )
 
 
-class GroupRequestRefused(Event, kind="group-refused", source="GroupCoordinator", level=NOTABLE, changes=NOTHING):
+class GroupRequestRefused(CoordinatorEvent, kind="group-refused", source="GroupCoordinator", level=NOTABLE, changes=NOTHING):
     """A group coordinator refused a request."""
 
-    broker: int
-    group: str
     request: str
     error: str
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, brokers, ids
+from core.kafka.events.base import NOTABLE, ReplicaEvent, brokers, ids
 
 
-class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#maybeShrinkIsr"):
+class IsrShrinkProposed(ReplicaEvent, kind="isr-shrink-proposed", source="Partition#maybeShrinkIsr"):
     """A leader wants to remove followers that have not caught up in time (before 0.9: that have not fetched in time)."""
 
-    broker: int
-    topic: str
-    partition: int
     isr: tuple[int, ...]
     out: tuple[int, ...]
     lag_us: int
@@ -22,12 +19,9 @@ class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#may
     )
 
 
-class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getOutOfSyncReplicas"):
+class IsrShrinkByCount(ReplicaEvent, kind="isr-shrink-by-count", source="Partition#getOutOfSyncReplicas"):
     """A leader wants to remove followers that fetch in time but lack too many records (only before 0.9)."""
 
-    broker: int
-    topic: str
-    partition: int
     isr: tuple[int, ...]
     out: tuple[int, ...]
     missing: int
@@ -39,13 +33,10 @@ class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getO
     )
 
 
-class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#maybeExpandIsr"):
+class IsrExpandProposed(ReplicaEvent, kind="isr-expand-proposed", source="Partition#maybeExpandIsr"):
     """A leader wants to add a follower that has reached the high watermark. The leader asks the controller to commit the new ISR; before
     2.7, it writes the ISR to ZooKeeper itself."""
 
-    broker: int
-    topic: str
-    partition: int
     follower: int
     isr: tuple[int, ...]
     offset: int
@@ -55,15 +46,12 @@ class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#may
 
 
 class IsrShrunk(
-    Event, kind="isr-shrunk", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeShrinkIsr", level=NOTABLE
+    ReplicaEvent, kind="isr-shrunk", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeShrinkIsr", level=NOTABLE
 ):
     """A smaller ISR was committed. Since 2.7, the controller commits the ISR that the leader has proposed. Before 2.7, the leader itself
     writes the ISR to ZooKeeper.
     """
 
-    broker: int
-    topic: str
-    partition: int
     isr: tuple[int, ...]
     out: tuple[int, ...]
     partition_epoch: int
@@ -74,15 +62,12 @@ class IsrShrunk(
 
 
 class IsrExpanded(
-    Event, kind="isr-expanded", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeExpandIsr", level=NOTABLE
+    ReplicaEvent, kind="isr-expanded", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeExpandIsr", level=NOTABLE
 ):
     """A larger ISR was committed. Since 2.7, the controller commits the ISR that the leader has proposed. Before 2.7, the leader itself
     writes the ISR to ZooKeeper.
     """
 
-    broker: int
-    topic: str
-    partition: int
     isr: tuple[int, ...]
     joined: tuple[int, ...]
     partition_epoch: int
@@ -90,12 +75,9 @@ class IsrExpanded(
     template = "{joined:brokers} joined the ISR of {tp}, which is now {isr:ids}"
 
 
-class IsrChangeFailed(Event, kind="isr-change-failed", source="Partition#handleAlterPartitionError"):
+class IsrChangeFailed(ReplicaEvent, kind="isr-change-failed", source="Partition#handleAlterPartitionError"):
     """A leader could not change an ISR."""
 
-    broker: int
-    topic: str
-    partition: int
     isr: tuple[int, ...]
     error: str
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import BROKER, DETAIL, NOTABLE, OFFSETS, Event, count_of, ids, leader_name, offsets, records
+from core.kafka.events.base import BROKER, DETAIL, NOTABLE, OFFSETS, Event, ReplicaEvent, count_of, ids, leader_name, offsets, records
 
 
-class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
+class BecameLeader(ReplicaEvent, kind="became-leader", source="Partition#makeLeader"):
     """A broker became leader, and its log is now authoritative. `offset` is the leader's LEO, where its epoch starts."""
 
-    broker: int
-    topic: str
-    partition: int
     leader_epoch: int
     offset: int
     high_watermark: int
@@ -21,12 +18,9 @@ class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
     template = "b{broker} became leader of {tp} in epoch {leader_epoch}, which starts at offset {offset}; its high watermark stays at {high_watermark}"
 
 
-class BecameFollower(Event, kind="became-follower", source="Partition#makeFollower"):
+class BecameFollower(ReplicaEvent, kind="became-follower", source="Partition#makeFollower"):
     """A broker became a follower. `offset` is the LEO of the new follower."""
 
-    broker: int
-    topic: str
-    partition: int
     leader: int
     leader_epoch: int
     offset: int
@@ -37,12 +31,9 @@ class BecameFollower(Event, kind="became-follower", source="Partition#makeFollow
         return f"b{self.broker} {follows} in epoch {self.leader_epoch}; its LEO is {self.offset}, and its high watermark is {self.high_watermark}"
 
 
-class Appended(Event, kind="append", source="Partition#appendRecordsToLeader", changes=OFFSETS):
+class Appended(ReplicaEvent, kind="append", source="Partition#appendRecordsToLeader", changes=OFFSETS):
     """A leader appended a batch from a producer."""
 
-    broker: int
-    topic: str
-    partition: int
     leader_epoch: int
     from_offset: int
     to_offset: int
@@ -58,12 +49,9 @@ class Appended(Event, kind="append", source="Partition#appendRecordsToLeader", c
         )
 
 
-class AppendRefused(Event, kind="append-refused", source="Partition#appendRecordsToLeader", level=NOTABLE):
+class AppendRefused(ReplicaEvent, kind="append-refused", source="Partition#appendRecordsToLeader", level=NOTABLE):
     """A broker refused a batch from a producer, and appended nothing."""
 
-    broker: int
-    topic: str
-    partition: int
     producer: str
     records: int
     error: str
@@ -79,12 +67,9 @@ class AppendRefused(Event, kind="append-refused", source="Partition#appendRecord
         return f"b{self.broker} refused {records(self.records)} from {self.producer} for {self.tp}: {self.error}{why}"
 
 
-class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFollowerFetchState", level=DETAIL, changes=OFFSETS):
+class FollowerFetched(ReplicaEvent, kind="follower-fetched", source="Partition#updateFollowerFetchState", level=DETAIL, changes=OFFSETS):
     """The leader learned the LEO of a follower, which is the offset at which the follower's fetch starts."""
 
-    broker: int
-    topic: str
-    partition: int
     follower: int
     old_offset: int
     new_offset: int
@@ -92,12 +77,11 @@ class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFo
     template = "b{follower} asked b{broker} for {tp} from offset {new_offset}, which b{broker} now considers the LEO of b{follower}"
 
 
-class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL, changes=OFFSETS):
+class FollowerAppended(
+    ReplicaEvent, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL, changes=OFFSETS
+):
     """A follower appended the records in a fetch response. `high_watermark` is the follower's own high watermark after the append."""
 
-    broker: int
-    topic: str
-    partition: int
     leader: int
     from_offset: int
     to_offset: int
@@ -109,25 +93,19 @@ class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThre
 
 
 class FollowerHighWatermark(
-    Event, kind="follower-high-watermark", source="UnifiedLog#maybeUpdateHighWatermark", level=DETAIL, changes=OFFSETS
+    ReplicaEvent, kind="follower-high-watermark", source="UnifiedLog#maybeUpdateHighWatermark", level=DETAIL, changes=OFFSETS
 ):
     """A follower's high watermark changed, but the response contained no new records."""
 
-    broker: int
-    topic: str
-    partition: int
     old_offset: int
     new_offset: int
 
     template = "b{broker} updated its high watermark of {tp} from {old_offset} to {new_offset}, after a response from its leader"
 
 
-class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#maybeIncrementLeaderHW", changes=OFFSETS):
+class HighWatermarkAdvanced(ReplicaEvent, kind="high-watermark", source="Partition#maybeIncrementLeaderHW", changes=OFFSETS):
     """A leader's high watermark rose. `held_by` is the broker with the lowest LEO among the replicas that the high watermark waits for."""
 
-    broker: int
-    topic: str
-    partition: int
     leader_epoch: int
     old_offset: int
     new_offset: int
@@ -138,16 +116,13 @@ class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#mayb
         return f"b{self.broker} raised the high watermark of {self.tp} from {self.old_offset} to {self.new_offset}{limit}"
 
 
-class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"):
+class EpochAnswered(ReplicaEvent, kind="epoch-answered", source="AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"):
     """A follower asked where its last epoch ends (OffsetsForLeaderEpoch), and the leader answered with `epoch` and `end_offset`.
 
     If the leader does not know the epoch, `epoch` and `end_offset` are -1. Before 2.0, the response to OffsetsForLeaderEpoch does not
     contain an epoch.
     """
 
-    broker: int
-    topic: str
-    partition: int
     leader: int
     asked_epoch: int
     epoch: int
@@ -167,15 +142,12 @@ _TRUNCATED: Final = {
 }
 
 
-class Truncated(Event, kind="truncated", source="UnifiedLog#truncateTo", level=NOTABLE, words={"rule": tuple(_TRUNCATED)}):
+class Truncated(ReplicaEvent, kind="truncated", source="UnifiedLog#truncateTo", level=NOTABLE, words={"rule": tuple(_TRUNCATED)}):
     """A replica truncated its log to `from_offset`.
 
     Before the truncation, the log ended at `to_offset`. `rule` is `high-watermark`, `leader-epoch`, `diverging-epoch`, or `out-of-range`.
     """
 
-    broker: int
-    topic: str
-    partition: int
     leader: int
     from_offset: int
     to_offset: int
@@ -189,25 +161,19 @@ class Truncated(Event, kind="truncated", source="UnifiedLog#truncateTo", level=N
         )
 
 
-class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#processFetchRequest"):
+class FetchFailed(ReplicaEvent, kind="fetch-failed", source="AbstractFetcherThread#processFetchRequest"):
     """A follower's fetch failed. The follower retries after replica.fetch.backoff.ms, or waits for new metadata."""
 
-    broker: int
-    topic: str
-    partition: int
     leader: int
     error: str
 
     template = "b{broker} could not fetch {tp} from b{leader}: {error}"
 
 
-class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", level=DETAIL):
+class FetcherLags(ReplicaEvent, kind="fetcher-lags", source="FetcherLagMetrics#lag", level=DETAIL):
     """A follower appended the records in a fetch response, but still lacks committed records. `high_watermark` is the leader's high
     watermark."""
 
-    broker: int
-    topic: str
-    partition: int
     leader: int
     offset: int
     high_watermark: int

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, TRANSACTIONS, Event, count_of, offsets
+from core.kafka.events.base import NOTABLE, TRANSACTIONS, Event, ReplicaEvent, count_of, offsets
 
 
-class CoordinatorLoaded(Event, kind="coordinator-loaded", source="TransactionStateManager#loadTransactionsForTxnTopicPartition"):
+class CoordinatorLoaded(ReplicaEvent, kind="coordinator-loaded", source="TransactionStateManager#loadTransactionsForTxnTopicPartition"):
     """A broker became the transaction coordinator for a partition of `__transaction_state`, and loaded the transactional IDs from its log."""
 
-    broker: int
-    topic: str
-    partition: int
     coordinator_epoch: int
     transactional_ids: int
 
@@ -20,12 +17,9 @@ class CoordinatorLoaded(Event, kind="coordinator-loaded", source="TransactionSta
     )
 
 
-class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="TransactionCoordinator#onResignation"):
+class CoordinatorUnloaded(ReplicaEvent, kind="coordinator-unloaded", source="TransactionCoordinator#onResignation"):
     """A broker is no longer the transaction coordinator for a partition of `__transaction_state`."""
 
-    broker: int
-    topic: str
-    partition: int
     coordinator_epoch: int
 
     template = "b{broker} no longer coordinates the transactional IDs in {tp}"
@@ -79,13 +73,10 @@ class TransactionTimedOut(
     template = "b{broker} aborts the transaction of {transactional_id}, which has been open for {open_us:duration}"
 
 
-class MarkerAppended(Event, kind="marker-appended", source="ProducerAppendInfo#appendEndTxnMarker"):
+class MarkerAppended(ReplicaEvent, kind="marker-appended", source="ProducerAppendInfo#appendEndTxnMarker"):
     """A leader appended the marker that ends a transaction in its partition. `first_offset` is -1 if the producer had no open
     transaction."""
 
-    broker: int
-    topic: str
-    partition: int
     marker_offset: int
     marker: str
     producer_id: int
@@ -105,12 +96,9 @@ class MarkerAppended(Event, kind="marker-appended", source="ProducerAppendInfo#a
         )
 
 
-class MarkerRefused(Event, kind="marker-refused", source="ProducerAppendInfo#checkCoordinatorEpoch", level=NOTABLE):
+class MarkerRefused(ReplicaEvent, kind="marker-refused", source="ProducerAppendInfo#checkCoordinatorEpoch", level=NOTABLE):
     """A leader refused a marker."""
 
-    broker: int
-    topic: str
-    partition: int
     marker: str
     producer_id: int
     producer_epoch: int
@@ -123,12 +111,11 @@ class MarkerRefused(Event, kind="marker-refused", source="ProducerAppendInfo#che
     )
 
 
-class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue", level=NOTABLE):
+class MarkerSkipped(
+    ReplicaEvent, kind="marker-skipped", source="TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue", level=NOTABLE
+):
     """A coordinator skipped the marker for a partition that has no leader, because the coordinator assumes that the partition was deleted."""
 
-    broker: int
-    topic: str
-    partition: int
     transactional_id: str
     producer_id: int
 
@@ -138,12 +125,9 @@ class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChann
     )
 
 
-class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="UnifiedLog#lastStableOffset"):
+class LastStableOffsetAdvanced(ReplicaEvent, kind="last-stable-offset", source="UnifiedLog#lastStableOffset"):
     """A leader's last stable offset rose. Consumers with read_committed can read up to the last stable offset."""
 
-    broker: int
-    topic: str
-    partition: int
     from_offset: int
     to_offset: int
     high_watermark: int
@@ -151,12 +135,9 @@ class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="Unified
     template = "the last stable offset of {tp} rose from {from_offset} to {to_offset} on b{broker} (high watermark {high_watermark})"
 
 
-class VerificationFailed(Event, kind="verification-failed", source="AddPartitionsToTxnManager, KIP-890", level=NOTABLE):
+class VerificationFailed(ReplicaEvent, kind="verification-failed", source="AddPartitionsToTxnManager, KIP-890", level=NOTABLE):
     """A leader did not append a transactional batch, because the coordinator did not confirm that the partition is part of the transaction."""
 
-    broker: int
-    topic: str
-    partition: int
     transactional_id: str
     producer_id: int
     producer_epoch: int

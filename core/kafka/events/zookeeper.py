@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import BROKER, NOTABLE, NOTHING, Event, count_of
+from core.kafka.events.base import BROKER, NOTABLE, NOTHING, Event, ReplicaEvent, count_of
 from core.sim.units import SECOND, format_duration
 
 
@@ -56,28 +56,22 @@ class ControllerRequestRefused(
     template = "b{broker} refused {request} from b{sender}: STALE_CONTROLLER_EPOCH (controller epoch {controller_epoch} is older than {known_epoch})"
 
 
-class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaManager#becomeLeaderOrFollower"):
+class LeaderAndIsrIgnored(ReplicaEvent, kind="leader-and-isr-ignored", source="ReplicaManager#becomeLeaderOrFollower"):
     """A broker ignored a LeaderAndIsr request for a partition, because it already has that leader epoch or a newer one."""
 
-    broker: int
-    topic: str
-    partition: int
     leader_epoch: int
     known_epoch: int
 
     template = "b{broker} ignored LeaderAndIsr for {topic}-{partition}: leader epoch {leader_epoch} is not newer than the broker's own ({known_epoch})"
 
 
-class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager#makeFollowers"):
+class LeaderUnavailable(ReplicaEvent, kind="leader-unavailable", source="ReplicaManager#makeFollowers"):
     """A broker cannot become a follower, because the leader is not alive or the partition has no leader.
 
     The broker keeps its previous role and still follows `old_leader` in `old_epoch`. If the broker had no role in the partition, both
     columns are -1.
     """
 
-    broker: int
-    topic: str
-    partition: int
     leader: int
     leader_epoch: int
     old_leader: int
