@@ -245,7 +245,7 @@ def _out_of_bounds(event: tuple[Any, ...]) -> str:
 def about_unknown(unknown: Mapping[str, int]) -> str:
     """Return a sentence about unknown kinds and columns (`LineDecoder.unknown`)."""
     kinds = {name: count for name, count in unknown.items() if "." not in name}
-    columns = [name for name in unknown if "." in name]
+    columns = [f"{name} ({count:,})" for name, count in unknown.items() if "." in name]
     said = []
     if kinds:
         total, few = sum(kinds.values()), dict(list(kinds.items())[:_NAMED])

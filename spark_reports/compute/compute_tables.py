@@ -216,4 +216,4 @@ def compute_tables(loaded: LoadedLogs, wanted: int, write: Sequence[Write], char
     else:
         inputs = single_partition_inputs(loaded.frames, loaded.interpreting, sessions, loaded.found, few)
     progress(f"computing {len(SUMMARIES)} summaries …")
-    return Computation(inputs, loaded.logs, wanted, write, progress).report(charts)
+    return attrs.evolve(Computation(inputs, loaded.logs, wanted, write, progress).report(charts), notices=loaded.notices)

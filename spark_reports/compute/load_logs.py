@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ class LoadedLogs:
         found: the infrequent event kinds that occur in the logs.
         logs: the usable sessions.
         refused: the number of unusable sessions, all of which have been reported.
+        notices: what the report leaves out of the usable sessions, one sentence for each session, all of which have been reported.
     """
 
     frames: EventFrames
@@ -48,6 +50,7 @@ class LoadedLogs:
     found: frozenset[str]
     logs: list[SessionLog]
     refused: int
+    notices: tuple[str, ...] = ()
 
 
 def needed_kinds_and_columns(charts: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -81,6 +84,7 @@ def load_logs(
     logs: list[SessionLog] = []
     refused = 0
     lines = list(here)
+    unknown = {session: Counter(columns) for session, columns in staged.unknown.items()}
     for address in remote:
         elsewhere, complaints = _remote_logs(spark, address)
         for complaint in complaints:
@@ -99,6 +103,8 @@ def load_logs(
         names = {log.session for log in (*lines, *logs, *staged.logs)}
         prefix = f"{dataset}: " if any(log.session in names for log in found) else ""
         logs += [attrs.evolve(log, session=prefix + log.session) for log in found]
+        if staged_dataset is not None:
+            unknown |= {prefix + log.session: Counter(staged_dataset.unknown[log.session]) for log in found}
         if found:
             usable.append(Dataset(dataset, prefix, None if staged_dataset is None else staged_dataset.infrequent.as_uri()))
     if staged.logs:
@@ -119,9 +125,14 @@ def load_logs(
     occurring = occurring_kinds(frames.infrequent)
     logs = [*good, *logs]
     if not occurring <= KINDS.keys() | {DATASET_HEADER, DATASET_TAIL}:
-        for session, unknown in _unknown_kinds(frames.infrequent).items():
-            print_error(f"{session}: {about_unknown(unknown)}")
-    return LoadedLogs(_of_sessions(frames, logs) if refused else frames, interpreting_session(spark), occurring, logs, refused)
+        for session, kinds_of_session in _unknown_kinds(frames.infrequent).items():
+            unknown.setdefault(session, Counter()).update(kinds_of_session)
+    names = {log.session for log in logs}
+    notices = tuple(f"{name}: {about_unknown(counts)}" for name, counts in sorted(unknown.items()) if counts and name in names)
+    for notice in notices:
+        print_error(notice)
+    usable_frames = _of_sessions(frames, logs) if refused else frames
+    return LoadedLogs(usable_frames, interpreting_session(spark), occurring, logs, refused, notices)
 
 
 def _unknown_kinds(infrequent: DataFrame) -> dict[str, dict[str, int]]:

@@ -61,6 +61,7 @@ def render(report: Report) -> str:
             f'<header><h1>isrlab report</h1><span>{escape(_session_words(sessions))}</span><button id="theme" type="button">dark / light</button>',
             "</header>\n<main>\n",
             _cards(report),
+            *(f'<p class="notice">{escape(escape_value(notice))}</p>\n' for notice in report.notices),
             f"<details><summary>All {len(shown)} tables</summary><nav>{links}</nav></details>\n",
             svg_charts.patterns() if charts or drawn else "",
             charts,

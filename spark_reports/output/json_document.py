@@ -1,8 +1,8 @@
 """A report as one JSON document. Times are in µs.
 
-The form is `{"isrlab": "report", "version": 1, "totals": …, "tables": …, "summaries": {name: [row, …]}}`.
+The form is `{"isrlab": "report", "version": 1, "totals": …, "notices": …, "tables": …, "summaries": {name: [row, …]}}`.
 
-`totals` contains the figures for all sessions together, computed from all rows. For each table, `tables` contains the number of `rows` and
+`totals` contains the figures for all sessions together, computed from all rows. `notices` says what the report leaves out of the sessions. For each table, `tables` contains the number of `rows` and
 the number of rows that are `shown`. If there are more rows than can be shown, only the worst rows are shown. `order` names the columns by
 which the rows are sorted to find the worst ones. A leading `-` in the name of a column means that the smallest value is the worst.
 """
@@ -26,5 +26,12 @@ def render(report: Report) -> str:
         result.name: {"rows": result.count, "shown": len(result.rows)} | ({"order": result.worst} if result.more else {})
         for result in report.tables
     }
-    document = {"isrlab": "report", "version": VERSION, "totals": report.totals, "tables": tables, "summaries": summaries}
+    document = {
+        "isrlab": "report",
+        "version": VERSION,
+        "totals": report.totals,
+        "notices": report.notices,
+        "tables": tables,
+        "summaries": summaries,
+    }
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from core.kafka.events import KINDS
 from spark_reports.rows.dataset import Dataset, read_dataset
 from spark_reports.rows.remote_lines_to_rows import REST, frequent_columns, is_infrequent, remote_lines_to_rows
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, ENVELOPE_NAMES, FREQUENT_KINDS, LINE, SESSION
@@ -79,7 +80,8 @@ def read_frames(
         else:
             also = (DATASET_HEADER, DATASET_TAIL)
             these = ", ".join(f"'{kind}'" for kind in (*sorted(set(kinds) - FREQUENT_KINDS), *also))
-            few = every.where(f"kind IN ({these})")
+            # Events of unknown kinds are kept, so that the report can count them.
+            few = every.where(f"kind IN ({these}) OR kind NOT IN ({', '.join(repr(kind) for kind in sorted(KINDS))})")
         infrequent.append(few.select(*wanted, LINE).cache())
     return EventFrames(_union(parts), _union(infrequent), bad)
 

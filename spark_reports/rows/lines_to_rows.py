@@ -6,13 +6,16 @@ place.
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from core.kafka.events import KINDS, required_columns
+from core.kafka.events import KINDS, column_types, required_columns
+from scenarios.logs.line_decoder import MORE_CAUSES
 from scenarios.logs.log_file import MAX_LINE
-from spark_reports.rows.schema import ENVELOPE, event_columns
+from spark_reports.rows.schema import ENVELOPE, LINE, SESSION, event_columns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -67,8 +70,11 @@ def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
         block = following
 
 
-def block_to_table(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
+def block_to_table(block: bytes, schema: pyarrow.Schema, unknown: Counter[str] | None = None) -> pyarrow.Table:
     """Parse lines into rows with the given schema. Fields that are not in the schema are dropped.
+
+    Args:
+        unknown: where to count the events with each unknown column (`count_unknown_columns`); None to count nothing.
 
     Raises:
         pyarrow.ArrowInvalid, ValueError: a line is not JSON with the types of the schema.
@@ -78,10 +84,44 @@ def block_to_table(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
 
     if not block.isascii():
         block.decode()
-    table = json.read_json(
-        pa.BufferReader(block), parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    )
+
+    def parse(other_fields: str) -> pyarrow.Table:
+        options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other_fields)
+        return json.read_json(pa.BufferReader(block), parse_options=options)
+
+    if unknown is None:
+        return parse("ignore").select(schema.names)
+    table = parse("infer")
+    count_unknown_columns(table, unknown)
     return table.select(schema.names)
+
+
+def count_unknown_columns(table: pyarrow.Table, unknown: Counter[str]) -> None:
+    """Count the events of known kinds with each column that their kind lacks, as `KIND.COLUMN`. A newer version of isrlab writes such
+    columns.
+    """
+    from pyarrow import compute as pc
+
+    kinds = table["kind"].dictionary_encode()
+    for name in table.column_names:
+        if table[name].null_count == table.num_rows:
+            continue
+        for each in pc.value_counts(kinds.filter(pc.is_valid(table[name]))).to_pylist():
+            kind = each["values"]
+            if kind in KINDS and name not in _columns_of(kind):
+                unknown[f"{kind}.{name}"] += each["counts"]
+
+
+@functools.cache
+def _columns_of(kind: str) -> frozenset[str]:
+    """Return the names of the fields that events of a kind have."""
+    return frozenset((*column_types(KINDS[kind]), MORE_CAUSES[0], *(field.name for field in ENVELOPE)))
+
+
+@functools.cache
+def known_columns() -> frozenset[str]:
+    """Return the names of all fields that rows of events can have."""
+    return frozenset((*event_columns(), MORE_CAUSES[0], *(field.name for field in ENVELOPE), LINE, SESSION))
 
 
 def check_rows(table: pyarrow.Table, block: bytes, before: int, kinds: Collection[str], columns: Collection[str]) -> None:

@@ -11,6 +11,7 @@ is staged.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from threading import Event
@@ -21,7 +22,16 @@ import attrs
 
 from core.kafka.events import KINDS
 from spark_reports.logs.session_log import SessionLog
-from spark_reports.rows.lines_to_rows import NotStageable, arrow_schema, block_to_table, check_rows, has_arrow, line_blocks
+from spark_reports.rows.lines_to_rows import (
+    NotStageable,
+    arrow_schema,
+    block_to_table,
+    check_rows,
+    count_unknown_columns,
+    has_arrow,
+    known_columns,
+    line_blocks,
+)
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, FREQUENT_KINDS, LINE, SESSION
 
 if TYPE_CHECKING:
@@ -51,10 +61,12 @@ class StagedDataset:
     Attributes:
         infrequent: the path of the infrequent events of the dataset.
         markers: the rows of the dataset that are not events.
+        unknown: the number of events with each unknown column, by session.
     """
 
     infrequent: Path
     markers: list[MarkerRow]
+    unknown: dict[str, Counter[str]] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -66,12 +78,14 @@ class StagedLogs:
         events: the dataset that contains the events of the staged logs.
         infrequent: the dataset that contains the infrequent events of the staged logs.
         datasets: the staged parts of each dataset, by the dataset's path or URI.
+        unknown: the number of events with each unknown column, by session (`count_unknown_columns`).
     """
 
     logs: list[SessionLog]
     events: Path
     infrequent: Path
     datasets: dict[str, StagedDataset]
+    unknown: dict[str, Counter[str]] = attrs.field(factory=dict)
 
 
 def stage_logs(
@@ -98,20 +112,21 @@ def stage_logs(
         try:
             part.mkdir(parents=True)
             staged.infrequent.mkdir(exist_ok=True)
-            _stage_log(log, part / "events.parquet", infrequent, kinds, columns, stop)
+            unknown = _stage_log(log, part / "events.parquet", infrequent, kinds, columns, stop)
         except (pa.ArrowException, NotStageable, OSError, ValueError):
             for file in (*part.glob("*"), infrequent):
                 file.unlink(missing_ok=True)
             continue
         staged.logs.append(log)
+        staged.unknown[log.session] = unknown
     for number, dataset in enumerate(datasets):
         target = directory / f"rare-{number}"
         try:
             target.mkdir(parents=True)
-            markers = _stage_dataset(dataset, target / "events.parquet", kinds, columns, stop)
+            markers, unknown_columns = _stage_dataset(dataset, target / "events.parquet", kinds, columns, stop)
         except (pa.ArrowException, NotStageable, OSError, ValueError):
             continue
-        staged.datasets[dataset] = StagedDataset(target, markers)
+        staged.datasets[dataset] = StagedDataset(target, markers, unknown_columns)
     return staged
 
 
@@ -121,13 +136,17 @@ def escape_session(session: str) -> str:
     return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}" if found[0].isascii() else found[0], session)
 
 
-def _stage_log(log: SessionLog, target: Path, infrequent: Path, kinds: Collection[str], columns: Collection[str], stop: Event) -> None:
+def _stage_log(
+    log: SessionLog, target: Path, infrequent: Path, kinds: Collection[str], columns: Collection[str], stop: Event
+) -> Counter[str]:
+    """Write the events of a log to two files. Return the number of events with each unknown column."""
     import pyarrow as pa
     from pyarrow import compute as pc
 
     schema = arrow_schema(columns)
     wanted, often, known = pa.array(sorted(kinds)), pa.array(sorted(FREQUENT_KINDS)), pa.array(sorted(KINDS))
     seq = 0
+    unknown: Counter[str] = Counter()
     with (
         Path(log.readable).open("rb") as file,
         _writer(target, schema) as writer,
@@ -137,7 +156,7 @@ def _stage_log(log: SessionLog, target: Path, infrequent: Path, kinds: Collectio
         for block in line_blocks(file, ended=log.ended, torn=log.torn):
             if stop.is_set():
                 raise NotStageable
-            table = block_to_table(block, schema)
+            table = block_to_table(block, schema, unknown)
             check_rows(table, block, seq, kinds, columns)
             seq += table.num_rows
             # Events of unknown kinds are kept, so that the report can count them.
@@ -147,10 +166,14 @@ def _stage_log(log: SessionLog, target: Path, infrequent: Path, kinds: Collectio
             infrequent_writer.write_table(_of_session(few, log.session))
     if seq != log.events:
         raise NotStageable
+    return unknown
 
 
-def _stage_dataset(dataset: str, target: Path, kinds: Collection[str], columns: Collection[str], stop: Event) -> list[MarkerRow]:
-    """Write the infrequent events of a dataset to a file, and return the rows that are not events.
+def _stage_dataset(
+    dataset: str, target: Path, kinds: Collection[str], columns: Collection[str], stop: Event
+) -> tuple[list[MarkerRow], dict[str, Counter[str]]]:
+    """Write the infrequent events of a dataset to a file. Return the rows that are not events and, by session, the number of events with
+    each unknown column.
 
     Raises:
         NotStageable: the dataset is not on this machine, or does not have a directory for each session.
@@ -163,10 +186,19 @@ def _stage_dataset(dataset: str, target: Path, kinds: Collection[str], columns: 
     schema = arrow_schema(columns)
     read = schema.append(pa.field(LINE, pa.string()))
     beside = [DATASET_HEADER, DATASET_TAIL]
-    wanted = arrow_dataset.field("kind").isin([*sorted(set(kinds) - FREQUENT_KINDS), *beside])
+    kind = arrow_dataset.field("kind")
+    # Events of unknown kinds are kept, so that the report can count them.
+    wanted = kind.isin([*sorted(set(kinds) - FREQUENT_KINDS), *beside]) | ~kind.isin(sorted(KINDS))
     markers: list[MarkerRow] = []
+    unknown: dict[str, Counter[str]] = {}
     with _writer(target, _with_session(schema)) as writer:
         for session, files in parts.items():
+            unknown[session] = Counter()
+            for name in sorted(set(arrow_dataset.dataset(files, format="parquet").schema.names) - known_columns()):
+                having = arrow_dataset.dataset(files, format="parquet").to_table(
+                    ["kind", name], filter=arrow_dataset.field(name).is_valid()
+                )
+                count_unknown_columns(having, unknown[session])
             for batch in arrow_dataset.dataset(files, schema=read, format="parquet").to_batches(filter=wanted):
                 if stop.is_set():
                     raise NotStageable
@@ -177,7 +209,7 @@ def _stage_dataset(dataset: str, target: Path, kinds: Collection[str], columns: 
                 for row in table.filter(is_mark).select(["kind", "seq", "t", LINE]).to_pylist():
                     markers.append(MarkerRow(session, *row.values()))
                 writer.write_table(_of_session(table.filter(pc.invert(is_mark)).drop_columns(LINE), session))
-    return markers
+    return markers, unknown
 
 
 def _session_files(dataset: str) -> dict[str, list[str]]:

@@ -66,9 +66,11 @@ class Report:
         totals: the figures of all sessions together (`summaries.overview.FIGURES`), computed from all rows; None if they are not known.
         drawn: the data for the charts (`summaries.registry.CHARTS`); empty if there are no charts.
         partitions: the number of partitions of all sessions, including those without a chart.
+        notices: what the report leaves out of the sessions, one sentence for each session.
     """
 
     tables: Sequence[Result]
     totals: Mapping[str, int | None] = attrs.field(factory=dict)
     drawn: Sequence[Result] = ()
     partitions: int = 0
+    notices: Sequence[str] = ()

@@ -13,7 +13,7 @@ from scenarios.logs.log_reader import LogReader, read_events
 from tui.cli import main
 
 KINDS = "2 events of unknown kinds are skipped: meteorite (2)"
-COLUMNS = "unknown columns are ignored: broker-stopped.mood, broker-stopped.why"
+COLUMNS = "unknown columns are ignored: broker-stopped.mood (2), broker-stopped.why (2)"
 
 
 def changed(log: Path, to: Path, change: Any) -> Path:
