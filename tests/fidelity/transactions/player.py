@@ -7,6 +7,7 @@ a recording deletes a topic, they keep their topics.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from core.kafka import events
@@ -43,6 +44,14 @@ PHASE: Final = 270 * US_PER_MS
 
 STEP: Final = 20 * US_PER_MS
 """The time between two checks of whether a call has been answered, in µs."""
+
+GRAIN: Final = 250
+"""The time between two moments at which the player checks whether anything has happened, in µs."""
+
+LATE_METADATA: Final = 40 * US_PER_MS
+"""With every second seed, the time in µs that the metadata takes to reach a broker that continues after a pause. Its fetch of metadata has
+timed out, so the broker ignores the response that is waiting for it, and fetches again (`KafkaRaftClient`), while its heartbeat unfences it
+at once."""
 
 PATIENCE: Final = 40 * SECOND
 """The maximum time to wait for the response to a call, in µs."""
@@ -88,6 +97,7 @@ class Player:
         lead: the time at which the drill begins, in µs.
         raw: the client that sends handwritten requests.
         shift: the delay of the model relative to the recording, in µs.
+        happened: the function that is called after something has happened.
     """
 
     def __init__(self, recording: TransactionRecording, seed: int = 0) -> None:
@@ -98,6 +108,9 @@ class Player:
         self.shift = 0
         self.ids = ProducerIds()
         self.lead = LEAD + seed * PHASE
+        self.happened: Callable[[], None] = lambda: None
+        self._seen = 0
+        self._late_metadata = bool(seed % 2)
         self._begun: dict[int, Any] = {}
         self._processes = 0
         self._names: dict[str, str] = {}
@@ -127,7 +140,15 @@ class Player:
 
     def run_to(self, seconds: float) -> None:
         """Run until a recorded time."""
-        self.cluster.run_until(max(self.cluster.now, self.due(seconds)))
+        self.advance(self.due(seconds))
+
+    def advance(self, until: int) -> None:
+        """Run until a moment, if it has not passed yet, and report everything that happens."""
+        while self.cluster.now < until:
+            self.cluster.run_until(min(self.cluster.now + GRAIN, until))
+            if len(self.events) != self._seen:
+                self._seen = len(self.events)
+                self.happened()
 
     # --- acts ------------------------------------------------------------------------------------------------------
 
@@ -264,7 +285,7 @@ class Player:
         self.run_to(done)
         begun = self.cluster.now
         while (answer := self._answered(act, start)) is None and self.cluster.now < begun + PATIENCE:
-            self.cluster.run_until(self.cluster.now + STEP)
+            self.advance(self.cluster.now + STEP)
         self.shift = max(self.shift, self.cluster.now - self.lead - round(done * SECOND))
         return answer or "no answer"
 
@@ -302,7 +323,14 @@ class Player:
 
     def _process(self, op: str, broker: int, act: TransactionAct) -> None:
         kinds = {"kill": acts.Kill, "stop": acts.Shutdown, "start": acts.Start, "pause": acts.Pause, "cont": acts.Resume}
+        node = self.cluster.brokers[broker]
+        late = op == "cont" and self._late_metadata
+        if late:
+            self.cluster.network.disconnect(node.address, self.cluster.controller_address)
         self.cluster.do(kinds[op](broker))
+        if late:
+            self.advance(self.cluster.now + LATE_METADATA)
+            node.ask_controller_again()
         self._settle(act)
 
     def _features(self, act: TransactionAct) -> str:
@@ -325,7 +353,7 @@ class Player:
         (transactional_id,) = set(self.producers.values())
         end = self.cluster.now + PATIENCE
         while (state := self.state_of(transactional_id)) == "Ongoing" and self.cluster.now < end:
-            self.cluster.run_until(self.cluster.now + STEP)
+            self.advance(self.cluster.now + STEP)
         # When the scan for timeouts comes is no evidence: the clock of the recording is set to the model's.
         self.shift = self.cluster.now - self.lead - round(act.done * SECOND)
         return state
