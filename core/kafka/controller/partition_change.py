@@ -1,4 +1,4 @@
-"""The function that builds the record for a change to a partition: a new ISR, new replicas, or an election.
+"""The class that builds the record for a change to a partition: a new ISR, new replicas, or an election.
 
 The steps and their order are the same as in Kafka's `PartitionChangeBuilder#build`. `PartitionRegistration#merge` applies the record to the
 registration of the partition.
@@ -7,7 +7,7 @@ registration of the partition.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -33,7 +33,7 @@ class PartitionChange(ReprMixin):
         isr: the new ISR.
         leader: the new leader. `leader` is not None if the leader changes, even to NO_LEADER, or if only the leader epoch must rise.
         elr: the new list of eligible leader replicas (KIP-966).
-        last_known_elr: the last known leader, or the other former ISR members; see `build_partition_change`.
+        last_known_elr: the last known leader, or the other former ISR members; see `PartitionChangeBuilder`.
         adding: the replicas that a reassignment adds.
         removing: the replicas that a reassignment removes.
         recovering: whether the leader is in the RECOVERING state (KIP-704).
@@ -141,122 +141,152 @@ def target_elr(
     return elr, tuple(sorted(last_known))
 
 
-def build_partition_change(
-    partition: PartitionRegistration,
-    *,
-    acceptable: Callable[[int], bool],
-    election: ElectionMode = ElectionMode.ONLINE,
-    target_isr: tuple[int, ...] | None = None,
-    target_replicas: tuple[int, ...] | None = None,
-    target_adding: tuple[int, ...] | None = None,
-    target_removing: tuple[int, ...] | None = None,
-    target_recovering: bool | None = None,
-    min_isr: int,
-    elr_enabled: bool,
-    unclean_shutdown: Collection[int] = (),
-    bump_epoch_on_shrink: bool,
-    reassignment_completion: ReassignmentCompletion,
-    recovery_state: bool = True,
-    use_last_known_leader: bool = True,
-    longest_log: Callable[[int], tuple[int, int]] | None = None,
-) -> PartitionChange | None:
-    """Return the record that changes a partition to its target; None if nothing changes (Kafka: `PartitionChangeBuilder#build`).
+@attrs.define(kw_only=True, eq=False, repr=False)
+class PartitionChangeBuilder(ReprMixin):
+    """Builds the record that changes a partition to its target (Kafka: `PartitionChangeBuilder`).
 
     If a target is None, the current value is kept. If all target replicas of a reassignment are in the target ISR, the record also
     completes the reassignment.
 
-    Args:
+    Attributes:
         partition: the partition before the change.
         acceptable: a function that returns whether a broker can lead, which means that it is active and its log directory is online
             (`ReplicationControlManager#isAcceptableLeader`).
         election: PREFERRED if a preferred election was requested; otherwise UNCLEAN if the topic's `unclean.leader.election.enable` is
             true, and ONLINE if it is false.
         target_isr: the new ISR.
-        target_replicas: the new replica list.
-        target_adding: the new list of replicas that a reassignment is adding.
-        target_removing: the new list of replicas that a reassignment is removing.
+        target: the new lists of replicas, of replicas that a reassignment is adding, and of those that it is removing.
         target_recovering: the new leader recovery state.
         min_isr: the effective `min.insync.replicas` of the topic (`effective_min_isr`).
         elr_enabled: whether eligible leader replicas are kept; the ISR can then become empty (KIP-966).
         unclean_shutdown: the brokers that returned after an unclean shutdown, which removes them from the ELR.
-        bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (`#triggerLeaderEpochBumpIfNeeded`, before 3.6, KAFKA-15021).
+        bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
         reassignment_completion: the replicas that must be in the ISR before a reassignment is complete.
         recovery_state: whether an unclean election marks the leader as RECOVERING (KIP-704, since 3.2).
         use_last_known_leader: whether lastKnownElr holds only the last known leader, which can be elected when no other replica is left.
         longest_log: if the guard `elect-from-isr` is off, the argument `longest_log` of `elect_leader`; otherwise None.
     """
-    isr = partition.isr if target_isr is None else target_isr
-    replicas = partition.replicas if target_replicas is None else target_replicas
-    adding = partition.adding if target_adding is None else target_adding
-    removing = partition.removing if target_removing is None else target_removing
 
-    completed = PartitionReassignmentReplicas(replicas, adding, removing).maybe_complete(isr, reassignment_completion)
-    if completed is not None:
-        replicas, isr, adding, removing = completed.replicas, completed.isr, (), ()
+    partition: PartitionRegistration = attrs.field(kw_only=False)
+    acceptable: Callable[[int], bool]
+    min_isr: int
+    elr_enabled: bool
+    bump_epoch_on_shrink: bool
+    reassignment_completion: ReassignmentCompletion
+    election: ElectionMode = ElectionMode.ONLINE
+    target_isr: tuple[int, ...] | None = None
+    target: PartitionReassignmentReplicas | None = None
+    target_recovering: bool | None = None
+    unclean_shutdown: Collection[int] = ()
+    recovery_state: bool = True
+    use_last_known_leader: bool = True
+    longest_log: Callable[[int], tuple[int, int]] | None = None
 
-    elr, last_known = partition.elr, partition.last_known_elr
-    if elr_enabled:
-        elr, last_known = target_elr(partition, isr, min_isr, unclean_shutdown)
+    _isr: tuple[int, ...] = attrs.field(init=False)
+    _replicas: PartitionReassignmentReplicas = attrs.field(init=False)
+    _elr: tuple[int, ...] = attrs.field(init=False)
+    _last_known_elr: tuple[int, ...] = attrs.field(init=False)
+    _record: PartitionChange = attrs.field(init=False)
 
-    result = elect_leader(
-        partition,
-        replicas=replicas,
-        isr=isr,
-        elr=elr,
-        acceptable=acceptable,
-        election=election,
-        last_known_leader=elr_enabled and use_last_known_leader,
-        longest_log=longest_log,
-    )
-    record_leader: int | None = None
-    record_isr: tuple[int, ...] | None = None
-    record_recovering: bool | None = None
-    kind: ElectionKind = _NO_ELECTION
-    if result.node != partition.leader:
-        record_leader, kind = result.node, result.kind
+    def build(self) -> PartitionChange | None:
+        """Return the record; None if nothing changes (`#build`)."""
+        partition = self.partition
+        self._isr = partition.isr if self.target_isr is None else self.target_isr
+        self._replicas = self.target or PartitionReassignmentReplicas.of(partition)
+        self._elr, self._last_known_elr = partition.elr, partition.last_known_elr
+        self._record = PartitionChange()
+        self._complete_reassignment_if_needed()
+        if self.elr_enabled:
+            self._elr, self._last_known_elr = target_elr(partition, self._isr, self.min_isr, self.unclean_shutdown)
+        self._try_election()
+        self._bump_leader_epoch_for_replica_reassignment()
+        self._update_record_elr()
+        # Without ELR, the last member stays in the ISR, because otherwise no record would say which replica has the data.
+        if self._record.isr is None and (self._isr or self.elr_enabled):
+            self._add(isr=_if_changed(self._isr, partition.isr))
+        self._bump_leader_epoch_for_isr_shrink()
+        self._update_last_known_leader()
+        self._set_assignment_changes()
+        if self.target_recovering is not None and self.target_recovering != partition.recovering:
+            self._add(recovering=self.target_recovering)
+        return None if self._record == _NOTHING else self._record
+
+    def _add(self, **fields: Any) -> None:
+        """Set fields of the record."""
+        self._record = attrs.evolve(self._record, **fields)
+
+    def _complete_reassignment_if_needed(self) -> None:
+        """Complete a reassignment whose target replicas are in the target ISR (`#completeReassignmentIfNeeded`)."""
+        completed = self._replicas.maybe_complete(self._isr, self.reassignment_completion)
+        if completed is not None:
+            self._replicas, self._isr = PartitionReassignmentReplicas(completed.replicas, (), ()), completed.isr
+
+    def _try_election(self) -> None:
+        """Elect a leader. A leader that was elected uncleanly or from the ELR becomes the only member of the ISR (`#tryElection`)."""
+        partition = self.partition
+        result = elect_leader(
+            partition,
+            replicas=self._replicas.replicas,
+            isr=self._isr,
+            elr=self._elr,
+            acceptable=self.acceptable,
+            election=self.election,
+            last_known_leader=self.elr_enabled and self.use_last_known_leader,
+            longest_log=self.longest_log,
+        )
+        if result.node == partition.leader:
+            return
+        self._add(leader=result.node, election=result.kind)
         if result.unclean:
-            record_isr = (result.node,)
-            if recovery_state and not partition.recovering:
-                record_recovering = True
+            self._add(isr=(result.node,))
+            if self.recovery_state and not partition.recovering:
+                self._add(recovering=True)
         elif result.kind == "eligible":
-            isr = (result.node,)
-            elr = tuple(replica for replica in elr if replica != result.node)
+            self._isr = (result.node,)
+            self._elr = tuple(replica for replica in self._elr if replica != result.node)
 
-    # A removed replica must not keep fetching in the same leader epoch.
-    if record_leader is None and not set(replicas).issuperset(partition.replicas):
-        record_leader = partition.leader
+    def _bump_leader_epoch_for_replica_reassignment(self) -> None:
+        """Raise the leader epoch if replicas are removed, so that a removed replica does not keep fetching in the same leader epoch
+        (`#triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`)."""
+        if self._record.leader is None and not set(self._replicas.replicas).issuperset(self.partition.replicas):
+            self._add(leader=self.partition.leader)
 
-    if record_isr is not None or not elr_enabled:
-        elr, last_known = (), ()
-    record_elr = _if_changed(elr, partition.elr)
-    record_last_known = None if use_last_known_leader else _if_changed(last_known, partition.last_known_elr)
+    def _update_record_elr(self) -> None:
+        """Record the ELR, which an unclean election clears (`#maybeUpdateRecordElr`)."""
+        if self._record.isr is not None or not self.elr_enabled:
+            self._elr, self._last_known_elr = (), ()
+        self._add(elr=_if_changed(self._elr, self.partition.elr))
+        if not self.use_last_known_leader:
+            self._add(last_known_elr=_if_changed(self._last_known_elr, self.partition.last_known_elr))
 
-    # Without ELR, the last member stays in the ISR, because otherwise no record would say which replica has the data.
-    if record_isr is None and (isr or elr_enabled):
-        record_isr = _if_changed(isr, partition.isr)
+    def _bump_leader_epoch_for_isr_shrink(self) -> None:
+        """Raise the leader epoch if the ISR shrinks (`#triggerLeaderEpochBumpForIsrShrinkIfNeeded`).
 
-    # Kafka compares the target ISR, so the epoch also rises if the last member leaves, which then stays in the ISR.
-    if bump_epoch_on_shrink and record_leader is None and not set(isr).issuperset(partition.isr):
-        record_leader = partition.leader
+        Kafka compares the target ISR, so the epoch also rises if the last member leaves, which then stays in the ISR.
+        """
+        if self.bump_epoch_on_shrink and self._record.leader is None and not set(self._isr).issuperset(self.partition.isr):
+            self._add(leader=self.partition.leader)
 
-    if use_last_known_leader and elr_enabled:
-        record_last_known = _last_known_leader(partition, record_isr, record_leader)
+    def _update_last_known_leader(self) -> None:
+        """Record the last known leader when the ISR becomes empty, and clear it when there is a leader (`#maybeUpdateLastKnownLeader`)."""
+        partition, record = self.partition, self._record
+        if not (self.use_last_known_leader and self.elr_enabled):
+            return
+        if record.isr == () and partition.leader != NO_LEADER and partition.last_known_elr != (partition.leader,):
+            self._add(last_known_elr=(partition.leader,))
+            return
+        leader = partition.leader if record.leader is None else record.leader
+        if leader != NO_LEADER and partition.last_known_elr:
+            self._add(last_known_elr=())
 
-    if target_recovering is not None and target_recovering != partition.recovering:
-        record_recovering = target_recovering
-
-    change = PartitionChange(
-        replicas=_if_changed(replicas, partition.replicas) if replicas else None,
-        isr=record_isr,
-        leader=record_leader,
-        elr=record_elr,
-        last_known_elr=record_last_known,
-        adding=_if_changed(adding, partition.adding),
-        removing=_if_changed(removing, partition.removing),
-        recovering=record_recovering,
-        election=kind,
-    )
-    return None if change == _NOTHING else change
+    def _set_assignment_changes(self) -> None:
+        """Record the changes to the lists of replicas (`#setAssignmentChanges`)."""
+        replicas, partition = self._replicas, self.partition
+        self._add(
+            replicas=_if_changed(replicas.replicas, partition.replicas) if replicas.replicas else None,
+            adding=_if_changed(replicas.adding, partition.adding),
+            removing=_if_changed(replicas.removing, partition.removing),
+        )
 
 
 def merge(partition: PartitionRegistration, change: PartitionChange) -> PartitionRegistration:
@@ -279,19 +309,6 @@ def merge(partition: PartitionRegistration, change: PartitionChange) -> Partitio
 
 
 _NOTHING: Final = PartitionChange()
-
-
-def _last_known_leader(partition: PartitionRegistration, isr: tuple[int, ...] | None, leader: int | None) -> tuple[int, ...] | None:
-    """Return the new lastKnownElr (Kafka: `#maybeUpdateLastKnownLeader`).
-
-    The lastKnownElr is set when the ISR becomes empty, and cleared when there is a leader.
-    """
-    if isr == () and partition.leader != NO_LEADER and partition.last_known_elr != (partition.leader,):
-        return (partition.leader,)
-    leads = partition.leader if leader is None else leader
-    if leads != NO_LEADER and partition.last_known_elr:
-        return ()
-    return None
 
 
 def _if_changed(target: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -13,7 +13,7 @@ import attrs
 from core.kafka import errors, events
 from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.metadata_log import BrokerRegistration, MetadataLog
-from core.kafka.controller.partition_change import PartitionChange, build_partition_change, merge
+from core.kafka.controller.partition_change import PartitionChange, PartitionChangeBuilder, merge
 from core.kafka.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
 from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition
@@ -86,14 +86,12 @@ class ReplicationControlManager(TopicRegistry):
             def may_lead(broker: int) -> bool:
                 return alive(broker) and self.has_online_dir(broker, tp)
 
-        change = build_partition_change(
+        change = PartitionChangeBuilder(
             old,
             acceptable=may_lead,
             election=election or self.election_mode(tp),
             target_isr=target_isr,
-            target_replicas=None if target is None else target.replicas,
-            target_adding=None if target is None else target.adding,
-            target_removing=None if target is None else target.removing,
+            target=target,
             target_recovering=False if recovered and old.recovering else None,
             min_isr=self.min_isr(tp),
             elr_enabled=self.release.elr,
@@ -102,7 +100,7 @@ class ReplicationControlManager(TopicRegistry):
             reassignment_completion=self.release.reassignment_completion,
             recovery_state=self.release.recovery_state,
             longest_log=None if self.release.elect_from_isr else lambda replica: self.log_ends(replica, tp),
-        )
+        ).build()
         if change is None:
             return False
         new = merge(old, change)

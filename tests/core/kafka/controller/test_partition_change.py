@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from core.kafka.admin_requests import ElectionMode
-from core.kafka.controller.partition_change import PartitionChange, build_partition_change, merge
+from core.kafka.controller.partition_change import PartitionChange, PartitionChangeBuilder, merge
 from core.kafka.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
 from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_LEADER
@@ -50,7 +50,10 @@ def change(partition: PartitionRegistration, acceptable: Callable[[int], bool] =
         "bump_epoch_on_shrink": False,
         "reassignment_completion": ReassignmentCompletion.ALL_TARGETS,
     }
-    return build_partition_change(partition, acceptable=acceptable, **{**rules, **targets})
+    lists = {name: targets.pop(f"target_{name}") for name in ("replicas", "adding", "removing") if f"target_{name}" in targets}
+    if lists:
+        targets["target"] = attrs.evolve(PartitionReassignmentReplicas.of(partition), **lists)
+    return PartitionChangeBuilder(partition, acceptable=acceptable, **{**rules, **targets}).build()
 
 
 def leader_after(partition: PartitionRegistration, acceptable: Callable[[int], bool] = but_3, **targets: Any) -> int:
