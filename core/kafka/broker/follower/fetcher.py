@@ -290,36 +290,49 @@ class Fetcher:
                     self.mark_unsent(tp)
 
     def _fetch(self, max_wait: int, min_bytes: int, max_records: int) -> None:
-        now = self.broker.journal.now
-        throttled = False
-        if (self.broker.follower_quota is not None or self.throttles) and not self.broker.by_hand:
-            self._apply_quota()
-            self.throttles = throttled = any(state.throttled for state in self.states.values())
+        """Send a fetch, unless no partition can be fetched now (`AbstractFetcherThread#maybeFetch`)."""
+        throttled = (self.throttles or self.broker.follower_quota is not None) and self._update_throttled()
         if self.moved and not (self.unsent or self.full):
             self._send_fetch(tuple(self.moved), max_wait, min_bytes, max_records)
             return
         self._queue_moved()
-        changed: list[FetchPartitionFields] = []
+        changed = self._changed_partitions()
+        if changed or self._session_has_fetchable_partition():
+            self._send_fetch(tuple(changed), max_wait, min_bytes, max_records)
+        elif throttled:
+            self._arm_wake(self.broker.journal.now + self.broker.fetch_backoff)
+
+    def _update_throttled(self) -> bool:
+        """Decide which partitions exceed the quota of this follower. Return whether there are any."""
+        if self.broker.by_hand:
+            return False
+        self._apply_quota()
+        self.throttles = any(state.throttled for state in self.states.values())
+        return self.throttles
+
+    def _changed_partitions(self) -> list[FetchPartitionFields]:
+        """Return the part of the next fetch for each partition that is new in the session or has changed
+        (`ReplicaFetcherThread#buildFetch`)."""
         if self.prepared and not self.full:
-            changed.extend(cast("Iterable[FetchPartitionFields]", self.unsent.values()))
-        else:
-            for tp in self.states if self.full else self.unsent:
-                state = self.states[tp]
-                if state.delayed_until > now or state.throttled or state.state is TRUNCATING or state.out_of_range:
-                    continue
-                partition = state.partition
-                log = partition.log
-                epoch = log.epochs.latest_epoch if self.sends_epoch else NO_EPOCH
-                state.sent_epoch = state.leader_epoch
-                changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
-        if not changed and (
-            self.full
-            or not any(state.delayed_until <= now and not state.throttled and tp not in self.preparing for tp, state in self.states.items())
-        ):
-            if throttled:
-                self._arm_wake(now + self.broker.fetch_backoff)
-            return
-        self._send_fetch(tuple(changed), max_wait, min_bytes, max_records)
+            return list(cast("Iterable[FetchPartitionFields]", self.unsent.values()))
+        now = self.broker.journal.now
+        changed: list[FetchPartitionFields] = []
+        for tp in self.states if self.full else self.unsent:
+            state = self.states[tp]
+            if state.delayed_until > now or state.throttled or state.state is TRUNCATING or state.out_of_range:
+                continue
+            log = state.partition.log
+            epoch = log.epochs.latest_epoch if self.sends_epoch else NO_EPOCH
+            state.sent_epoch = state.leader_epoch
+            changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
+        return changed
+
+    def _session_has_fetchable_partition(self) -> bool:
+        """Return whether the fetch session contains a partition that can be fetched now."""
+        now = self.broker.journal.now
+        return not self.full and any(
+            state.delayed_until <= now and not state.throttled and tp not in self.preparing for tp, state in self.states.items()
+        )
 
     def _send_fetch(self, changed: tuple[FetchPartitionFields, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
         """Send a fetch that contains the partitions that have changed (`ReplicaFetcherThread#buildFetch`). The leader updates its copy of
