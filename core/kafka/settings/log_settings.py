@@ -84,6 +84,10 @@ LOG_SETTINGS: Final = (
         least=1, most=MAX_LONG, of_topic="max.compaction.lag.ms", since="2.4",
     ),
     Setting(
+        "log.cleaner.enable", "boolean", True, "broker", False,
+        "Whether the log cleaner runs. If it does not run, compacted logs keep all records.", older_defaults=(("0.8.2", False),),
+    ),
+    Setting(
         "log.cleaner.backoff.ms", "long", 15_000, "broker", True,
         "The time that the log cleaner waits after it finds no log to clean.", least=1, most=LONGEST_MS,
     ),

@@ -109,7 +109,6 @@ NOT_MODELED: Final = frozenset(
         "kafka.metrics.polling.interval.secs",
         "kafka.metrics.reporters",
         "listener.security.protocol.map",
-        "log.cleaner.enable",
         "log.cleaner.io.buffer.size",
         "log.cleaner.io.max.bytes.per.second",
         "log.cleaner.threads",

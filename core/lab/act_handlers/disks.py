@@ -81,6 +81,8 @@ def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.Chec
 
 def _clean(cluster: ClusterNodes, act: acts.Clean) -> find.CheckThenDo:
     broker = find.running_broker(cluster, act.broker)
+    if not broker.log_manager.cleaner.enabled:
+        raise ActRefused(f"broker {act.broker} has no log cleaner, because log.cleaner.enable is false")
     if act.partition is not None:
         log = broker.disk.logs.get(act.partition)
         if log is None:

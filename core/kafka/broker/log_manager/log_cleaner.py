@@ -33,10 +33,15 @@ class LogCleaner:
         self.armed = False
         self.dirtiest = 0.0
 
+    @property
+    def enabled(self) -> bool:
+        """Whether the log cleaner runs (log.cleaner.enable)."""
+        return self.broker.settings.flag("log.cleaner.enable", broker=self.broker.id)
+
     def arm(self) -> None:
-        """Set the timer for the next run, unless it is already set or no log is compacted."""
+        """Set the timer for the next run, unless it is already set, the cleaner is switched off, or no log is compacted."""
         broker = self.broker
-        if not self.armed and not broker.by_hand and any(config.compact for config in broker.log_configs.values()):
+        if not self.armed and not broker.by_hand and self.enabled and any(config.compact for config in broker.log_configs.values()):
             self.armed = True
             broker.timer(broker.settings.us("log.cleaner.backoff.ms", broker=broker.id), "log-cleaner")
 

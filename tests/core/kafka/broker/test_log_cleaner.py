@@ -25,9 +25,13 @@ CONFIG = (("cleanup.policy", "compact"), ("segment.ms", "1000"), ("min.cleanable
 class Session:
     """A cluster with a compacted topic."""
 
-    def __init__(self, release: str = "4.3", config: tuple[tuple[str, str], ...] = CONFIG) -> None:
+    def __init__(
+        self, release: str = "4.3", config: tuple[tuple[str, str], ...] = CONFIG, settings: tuple[tuple[str, str | bool], ...] = ()
+    ) -> None:
         topics = (TopicSpec("t", config=config, assignment=(PartitionSpec((1, 2, 3)),)),)
-        spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics, settings=(("log.cleaner.backoff.ms", "1000"),))
+        spec = ClusterSpec(
+            tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics, settings=(("log.cleaner.backoff.ms", "1000"), *settings)
+        )
         self.cluster = Cluster(spec, RELEASES[release])
         self.events: list[tuple[object, ...]] = []
         self.cluster.journal.sink = self.events.append
@@ -228,3 +232,28 @@ def test_the_checkpoint_of_a_log_that_retention_has_emptied_moves_to_the_log_sta
     session.at(400)
     assert (disk.logs[TP].log_start, disk.logs[TP].leo) == (4, 4)
     assert disk.cleaner_offsets == {TP: 4}
+
+
+@pytest.mark.parametrize(
+    ("release", "settings", "runs"),
+    [
+        ("0.8.2", (), False),
+        ("0.8.2", (("log.cleaner.enable", True),), True),
+        ("0.9", (), True),
+        ("4.3", (), True),
+        ("4.3", (("log.cleaner.enable", False),), False),
+    ],
+)
+def test_log_cleaner_enable(release: str, settings: tuple[tuple[str, str | bool], ...], runs: bool) -> None:
+    """`KafkaConfig` at 0.8.2.2 (false by default) and 0.9.0.1 (true). Without the cleaner, a compacted log keeps all records."""
+    config = tuple(
+        each for each in CONFIG if release != "0.8.2" or each[0] in ("cleanup.policy", "segment.ms", "min.cleanable.dirty.ratio")
+    )
+    session = Session(release, config, settings)
+    for second, value in ((1, "v1"), (3, "v2"), (8, "v3")):
+        session.at(second, put("a,b", value))
+    session.at(30)
+    assert bool(session.cleaned(1)) == runs
+    if not runs:
+        with pytest.raises(ActRefused, match="no log cleaner"):
+            session.cluster.do(acts.Clean(1))
