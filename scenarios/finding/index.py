@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 import attrs
 
 from scenarios.finding.synonyms import SYNONYMS, UNSAID
 
-WORD: Final = re.compile(r"[\w.\-]+")
+WORD: Final = re.compile(r"[\w.\-=]+")
 
 
 @attrs.frozen
@@ -59,8 +60,13 @@ WHOLE: Final = 1.0
 BEGINS: Final = 0.6
 INSIDE: Final = 0.25
 SYNONYM: Final = 0.5
+PHRASE: Final = 0.9
 NAMED: Final = 30.0
-"""How much a match counts: of a whole word, of the beginning of a word, of a part of a word, and of a synonym instead of what was typed."""
+BOTH: Final = 0.2
+NEIGHBORS: Final = 3.0
+"""How much a match counts: of a whole word, of the beginning of a word, of a part of a word, of a synonym instead of the word or the phrase that
+was typed, of an entry's own name, of the weaker of the two if both what was typed and a synonym fit, and of two words of the question that stand together in a title.
+"""
 
 
 PREFERRED: Final = {"question": 1.6, "scenario": 1.3, "error": 1.2}
@@ -68,12 +74,12 @@ PREFERRED: Final = {"question": 1.6, "scenario": 1.3, "error": 1.2}
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case. A word with dots, dashes, or underscores counts as a whole and by its parts."""
+    """Return the words of a text in lower case. A word such as `acks=1` or `dead-letter` counts as a whole and by its parts."""
     found = []
     for word in WORD.findall(text.lower()):
-        found.append(word.strip(".-"))
+        found.append(word.strip(".-="))
         if not word.isalnum():
-            found.extend(part for part in re.split(r"[._\-]", word) if part)
+            found.extend(part for part in re.split(r"[._\-=]", word) if part)
     return found
 
 
@@ -85,8 +91,9 @@ class Index:
 
     def find(self, question: str, most: int = 12) -> list[Entry]:
         """Return the entries that fit a question best, best first. Entries that fit all words come before those that fit some."""
-        asked = [_class_name(word.strip(".-")) for word in WORD.findall(question.lower())]
+        asked = _phrases([_class_name(word.strip(".-=")) for word in WORD.findall(question.lower())])
         words = [word for word in asked if word not in UNSAID] or asked
+        pairs = [f"{word} {after}" for word, after in pairwise(asked)]
         if not words:
             return []
         found: list[tuple[int, float, int]] = []
@@ -94,12 +101,25 @@ class Index:
             scores = [_score(fields, word) for word in words]
             fitting = sum(score > 0 for score in scores)
             if fitting:
-                found.append((-fitting, -sum(scores) * PREFERRED.get(fields.entry.sort, 1.0), number))
+                title = fields.weighted[0][1]
+                score = sum(scores) + NEIGHBORS * sum(pair in title for pair in pairs)
+                found.append((-fitting, -score * PREFERRED.get(fields.entry.sort, 1.0), number))
         found.sort()
         if not found:
             return []
         least = found[0][0] + (1 if len(words) > 2 else 0)
         return [self._fields[number].entry for fitting, _, number in found if fitting <= least][:most]
+
+
+def _phrases(words: list[str]) -> list[str]:
+    """Return the words of a question, in which two words that mean something together, such as `data center`, are one."""
+    found: list[str] = []
+    for word in words:
+        if found and f"{found[-1]} {word}" in SYNONYMS:
+            found[-1] += f" {word}"
+        else:
+            found.append(word)
+    return found
 
 
 def _class_name(word: str) -> str:
@@ -108,10 +128,12 @@ def _class_name(word: str) -> str:
 
 
 def _score(fields: _Fields, word: str) -> float:
-    """Return how well an entry fits a word: the best of its matches. Its own name fits best."""
+    """Return how well an entry fits a word: above all the best of its matches. Its own name fits best."""
     if word == fields.entry.name.lower():
         return NAMED
-    return max(_match(fields, word), SYNONYM * max((_match(fields, other) for other in SYNONYMS.get(word, ())), default=0.0))
+    typed = _match(fields, word)
+    meant = (PHRASE if " " in word else SYNONYM) * max((_match(fields, other) for other in SYNONYMS.get(word, ())), default=0.0)
+    return max(typed, meant) + BOTH * min(typed, meant)
 
 
 def _match(fields: _Fields, word: str) -> float:

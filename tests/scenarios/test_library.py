@@ -11,6 +11,7 @@ from core.kafka.events import EventTuple
 from core.kafka.release import Release
 from scenarios import catalogue
 from scenarios.language.script import Scenario, releases_of
+from scenarios.language.subjects import MAX_TAGS, MAX_TITLE, SUBJECTS
 from scenarios.logs.log_header import make_header
 from scenarios.logs.log_writer import LogWriter
 from scenarios.logs.replay import lines_of, replay
@@ -79,6 +80,20 @@ def test_it_can_be_read_by_people(name: str) -> None:
     assert scenario.name == name
     assert 20 < len(scenario.headline) < 140, scenario.headline
     assert scenario.headline != " ".join(scenario.about.split()), "one sentence for the list, then the rest"
+
+
+def test_every_scenario_has_a_title_and_tags() -> None:
+    headers = catalogue.headers()
+    titles = [header.title for header in headers]
+    assert len(set(titles)) == len(titles) == len({*catalogue.names(), *catalogue.model_names()})
+    for header in headers:
+        keys = [line.partition(":")[0] for line in header.script.splitlines()[:4]]
+        assert keys == ["scenario", "title", "tags", "about"], header.name
+        assert 15 <= len(header.title) <= MAX_TITLE, header.title
+        assert not header.title.endswith("."), header.title
+        assert 2 <= len(header.tags) <= MAX_TAGS, header.name
+    used = {tag for header in headers for tag in header.tags}
+    assert used == set(SUBJECTS), "a subject without scenarios, or a tag that is no subject"
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,48 @@ def names(question: str, most: int = 12) -> list[str]:
     [
         ("split brain", "d8-split-brain", 1),
         ("poison pill", "k2-poison", 1),
-        ("zone", "a2-racks", 3),
-        ("rolling restart", "h3-rolling-restart", 2),
-        ("maintenance", "h3-rolling-restart", 4),
-        ("hanging transaction", "t1-late-produce", 4),
+        ("rolling restart", "h3-rolling-restart", 1),
+        ("maintenance", "h3-rolling-restart", 1),
+        ("hanging", "t1-late-produce", 1),
+        ("hanging transaction", "t1-late-produce", 2),
+        ("LSO stuck", "t1-late-produce", 1),
+        ("consumer stuck", "t1-late-produce", 3),
+        ("zone", "a2-racks", 1),
+        ("data center", "a2-racks", 1),
+        ("datacenter failure", "a2-racks", 1),
+        ("stretch", "a2-racks", 1),
+        ("disk full", "d4-last-log-dir", 1),
+        ("slow disk", "h3-slow-disk", 1),
+        ("cooperative", "j1-slow-member", 1),
+        ("rebalance storm", "j1-max-poll-interval", 1),
+        ("rebalance storm", "j1-static-member", 3),
+        ("exactly once", "i2-exactly-once", 1),
+        ("out of order", "f4-proxy-reorders", 1),
+        ("duplicate messages", "f4-retries-duplicate", 1),
+        ("lost messages acks=1", "d8-split-brain", 2),
+        ("lost messages acks=1", "s4-zombie-leader", 2),
+        ("messages lost after leader failure", "e1-data-loss", 2),
+        ("consumer lag", "j2-lag", 1),
+        ("broker down", "f2-min-isr-2-one-down", 1),
+        ("under replicated partitions", "h3-lag-backlog", 1),
+        ("controller failover", "d8-controller-failover", 1),
+        ("power outage", "l3-power-loss-everywhere", 1),
+        ("garbage collection pause", "c1-paused-follower", 1),
+        ("network partition", "d8-split-brain", 1),
+        ("increase replication factor", "a4-raised-replication-factor", 1),
+        ("move partitions", "a4-throttled-reassignment", 3),
+        ("decommission broker", "a4-unregistered-broker", 1),
+        ("add partitions", "a2-create-partitions", 1),
+        ("messages not visible", "b4-read-below-high-watermark", 3),
+        ("retention deleted unread messages", "l4-retention", 3),
+        ("why does HW lag behind LEO", "b3-high-watermark-behind", 1),
+        ("read from nearest replica", "b4-follower-reads", 1),
+        ("flapping ISR", "h3-isr-flapping", 1),
+        ("unclean leader election", "d6-unclean-election-on", 3),
+        ("buffer full", "l1-buffer-memory", 1),
+        ("dead letter queue", "k2-dead-letter-topic-offline", 3),
+        ("clock skew", "l4-clock-skew", 1),
+        ("leader not balanced", "d7-imbalance-percentage", 1),
         ("NOT_ENOUGH_REPLICAS", "f2-min-isr-2-two-down", 2),
         ("org.apache.kafka.common.errors.NotLeaderForPartitionException", "NOT_LEADER_OR_FOLLOWER", 3),
         ("OffsetOutOfRange", "OFFSET_OUT_OF_RANGE", 1),
@@ -67,6 +105,23 @@ def test_titles_count_more_than_texts_and_whole_words_more_than_parts() -> None:
         Entry("event", "e", "nothing"),
     ]
     assert [entry.name for entry in Index(entries).find("disk")] == ["c", "d", "b", "a"]
+
+
+def test_words_that_stand_together_in_a_title_count_more() -> None:
+    entries = [Entry("event", "a", "a disk that is not slow"), Entry("event", "b", "a slow disk")]
+    assert [entry.name for entry in Index(entries).find("slow disk")] == ["b", "a"]
+
+
+def test_two_words_that_mean_something_together_are_one() -> None:
+    entries = [Entry("event", "a", "data in the center"), Entry("event", "b", "a zone")]
+    assert [entry.name for entry in Index(entries).find("data center")] == ["b"]
+    assert [entry.name for entry in Index(entries).find("center data")] == ["a"]
+
+
+def test_a_setting_with_its_value_is_a_word() -> None:
+    entries = [Entry("event", "a", "acks and 1"), Entry("event", "b", "acks=1, which loses"), Entry("event", "c", "acks=all")]
+    assert [entry.name for entry in Index(entries).find("acks=1")] == ["b"]
+    assert {entry.name for entry in Index(entries).find("acks")} == {"a", "b", "c"}
 
 
 def test_words_that_say_nothing_do_not_count() -> None:
