@@ -11,6 +11,7 @@ from core.kafka.broker.broker import Broker
 from core.kafka.clients.api_versions import ApiVersions
 from core.kafka.clients.client import Client
 from core.kafka.clients.client_config import client_config
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.client_settings import CONSUMER, PRODUCER
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.consumer.group_consumer import PolledRecords
@@ -172,6 +173,10 @@ class ClusterNodes(Simulation):
             handle_admin_request(self.controller, request)
         else:
             active.append(request)
+
+    def client_context(self) -> ClientContext:
+        """Return the surroundings of a client that knows all brokers."""
+        return ClientContext(tuple(self.brokers), self.network, self.journal, self.account)
 
     def add_client(self, client: Client) -> None:
         """Add a client to the network."""

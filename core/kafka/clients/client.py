@@ -8,13 +8,11 @@ from typing import Final
 from core.kafka import errors, events
 from core.kafka.clients.api_versions import ApiVersions
 from core.kafka.clients.client_config import DEFAULT
-from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.ids import NO_EPOCH, NO_LEADER, broker_address
 from core.kafka.messages import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 from core.sim.clock import RIGHT
-from core.sim.journal import Journal
 from core.sim.kernel_messages import Disconnected
-from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.units import US_PER_MS
 
@@ -83,16 +81,14 @@ class Client(Node, metaclass=ABCMeta):
     _reconnect: Final[dict[str, tuple[int, int]]]
     _connected: Final[dict[str, None]]
 
-    def __init__(
-        self, name: str, topic: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
-    ) -> None:
-        super().__init__(name, network, journal)
+    def __init__(self, name: str, topic: str, context: ClientContext) -> None:
+        super().__init__(name, context.network, context.journal)
         self.name = name
         self.topic = topic
-        self.brokers = tuple(broker_address(broker) for broker in brokers)
+        self.brokers = tuple(broker_address(broker) for broker in context.brokers)
         self.nodes: tuple[str, ...] = ()
         self._attempts_since = NEVER
-        self.account = account
+        self.account = context.account
         self.leaders: list[tuple[int, int]] = []
         self.other_leaders = {}
         self.config = DEFAULT

@@ -88,7 +88,7 @@ def producer_named(
     """Return the producer with the given name. If the producer does not exist, create it, with a transactional.id if one is given."""
     known = cluster.nodes.get(name)
     if known is None:
-        producer = Producer(name, topic, config.acks, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+        producer = Producer(name, topic, config.acks, cluster.client_context())
         producer.configure(config, cluster.release)
         if config.batches:
             producer.enable_batching(cluster.release, f"{cluster.seed}:partitioner:{name}", compression_percent / 100)
@@ -280,7 +280,7 @@ def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.CheckThenDo:
     if act.since is not None and not release.finds_by_time:
         raise ActRefused(f"release {release.name} cannot find records by time; omit 'since', or use 0.10.2 or later")
     yield
-    consumer = Consumer(act.consumer, act.topic, act.reset, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+    consumer = Consumer(act.consumer, act.topic, act.reset, cluster.client_context())
     consumer.config = config
     consumer.read_committed = act.isolation == "read_committed"
     consumer.validates = release.validates_positions

@@ -118,7 +118,7 @@ def _state(group: GroupMetadata) -> str:
 
 def _run(cluster: ClusterNodes, request: Request, verb: str) -> None:
     name = f"{verb}-{request.group}"
-    command = GroupCommand(name, request, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+    command = GroupCommand(name, request, cluster.client_context())
     former = cluster.nodes.get(name)
     if former is not None:
         command.incarnation = former.incarnation + 1

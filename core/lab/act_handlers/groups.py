@@ -91,7 +91,7 @@ def _join(cluster: ClusterNodes, act: acts.JoinGroup) -> find.CheckThenDo:
     does = _config(cluster, act)
     check_offsets_topic(cluster)
     yield
-    member = GroupMember(act.consumer, does, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+    member = GroupMember(act.consumer, does, cluster.release, cluster.client_context())
     member.poll_time, member.record_time = act.poll_time, act.record_time
     member.coordinator.assign_time = act.assign_time
     member.closes_on_error = act.on_error == "close"
@@ -217,7 +217,7 @@ def _remove_member(cluster: ClusterNodes, act: acts.RemoveMember) -> find.CheckT
         raise ActRefused(f"release {cluster.release.name} has no static members; use 2.4 or later (KIP-345)")
     yield
     name = f"remove-{act.group}-{act.instance_id}"
-    admin = MemberRemoval(name, act.group, act.instance_id, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+    admin = MemberRemoval(name, act.group, act.instance_id, cluster.client_context())
     former = cluster.nodes.get(name)
     if former is not None:
         admin.incarnation = former.incarnation + 1

@@ -70,9 +70,7 @@ def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
         check_transaction_state_topic(cluster)
     yield
     instance = 1 if former is None else former.instance + 1
-    process = Process(
-        act.process, does, instance, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account
-    )
+    process = Process(act.process, does, instance, cluster.release, cluster.client_context())
     process.configure(client, cluster.release)
     process.poll_time, process.record_time = act.poll_time, act.record_time
     process.crash_after = None if act.crash_after is None else ProcessStep(act.crash_after)

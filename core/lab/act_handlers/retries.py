@@ -77,9 +77,7 @@ def _start(cluster: ClusterNodes, act: acts.StartRetryService) -> find.CheckThen
     topics = list(dict.fromkeys(does.target for _, does, _ in configs))
 
     def worker(name: str, does: WorkerConfig, instance: int) -> RetryWorker:
-        started = RetryWorker(
-            name, does, plans[name], instance, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account
-        )
+        started = RetryWorker(name, does, plans[name], instance, cluster.release, cluster.client_context())
         former = cluster.clients.get(name)
         if isinstance(former, RetryWorker):
             started.rule = former.rule

@@ -192,7 +192,7 @@ def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.Che
     topics = [*dict.fromkeys(does.source for _, does in configs), *(() if act.dead_letters is None else (act.dead_letters,))]
 
     def worker(name: str, does: WorkerConfig, instance: int) -> DelayWorker:
-        return DelayWorker(name, does, instance, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+        return DelayWorker(name, does, instance, cluster.release, cluster.client_context())
 
     yield from start_service(cluster, act, configs, topics, worker)
 
@@ -224,9 +224,7 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
         check_acks(known, acks)
     yield
     if not isinstance(known, DelayProducer):
-        known = DelayProducer(
-            name, topic, real_topic, act.after, config.acks, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account
-        )
+        known = DelayProducer(name, topic, real_topic, act.after, config.acks, cluster.client_context())
         known.configure(config, cluster.release)
         cluster.add_client(known)
         known.start_sender()

@@ -13,15 +13,13 @@ import attrs
 
 from core.kafka import errors
 from core.kafka.clients.client import Client
-from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.messages import ProduceRequest, ProduceResponse
 from core.models import events
 from core.models.account import FAIL, OK, UNKNOWN, Account, Floor
 from core.models.client import ReadLoop, WriteLoop
 from core.models.client_messages import NOTHING, ROW_BYTES, Row
-from core.sim.journal import Journal
-from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
 
 NOT_APPENDED: Final = frozenset({errors.NOT_LEADER_OR_FOLLOWER, errors.UNKNOWN_TOPIC_OR_PARTITION, errors.NOT_ENOUGH_REPLICAS})
@@ -86,10 +84,9 @@ class WorkloadClient(Client):
     tp: Final[TopicPartition]
 
     def __init__(
-        self, name: str, tp: TopicPartition, brokers: tuple[int, ...], reachable: tuple[int, ...], network: Network, journal: Journal, durability: DurabilityObserver,
-        ledger: Account, acks: int, serve: Callable[[str, str, int, str, int], Served],
+        self, name: str, tp: TopicPartition, context: ClientContext, reachable: tuple[int, ...], ledger: Account, acks: int, serve: Callable[[str, str, int, str, int], Served],
     ) -> None:  # fmt: skip
-        super().__init__(name, tp.topic, brokers, network, journal, durability)
+        super().__init__(name, tp.topic, context)
         self.tp = tp
         self.reachable = reachable
         self.ledger = ledger

@@ -123,7 +123,7 @@ class KafkaSystem:
         brokers = tuple(broker_of(server) for server in servers or self.servers)
         reachable = brokers if confined else tuple(broker_of(server) for server in self.servers)
         client = WorkloadClient(
-            name, TP, brokers, reachable, network, cluster.journal, cluster.account, self.account, self.settings.acks, self.replicas.serve
+            name, TP, cluster.client_context()._replace(brokers=brokers), reachable, self.account, self.settings.acks, self.replicas.serve
         )  # fmt: skip
         cluster.add_client(client)
         self.clients[name] = client

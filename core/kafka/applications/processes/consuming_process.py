@@ -8,15 +8,13 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from typing import Final
 
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.group_consumer import TIMER_PREFIX
 from core.kafka.clients.group_member.member_consumer import MemberConsumer
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.release import Release
-from core.sim.journal import Journal
 from core.sim.kernel_messages import Timer
-from core.sim.network import Network
 
 RECORD_BYTES: Final = 100
 """The size of an output record, in bytes."""
@@ -49,12 +47,9 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         output: str,
         instance: int,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, output, -1, brokers, network, journal, account)
+        super().__init__(name, output, -1, context)
         self.instance = instance
         self.release = release
         self.running = False

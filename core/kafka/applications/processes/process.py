@@ -15,16 +15,14 @@ from core.kafka import errors, events
 from core.kafka.applications.processes.consuming_process import RECORD_BYTES, ConsumingProcess
 from core.kafka.applications.processes.process_step import START, Delivery, ProcessStep, next_step
 from core.kafka.applications.processes.processed_records import ProcessedRecords
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.group_consumer import GroupCall, PolledRecords
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.clients.group_member.member_consumer import MemberConsumer
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.clients.producer.transactional_offsets import NOT_OWNED
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.sim.journal import Journal
-from core.sim.network import Network
 
 READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
 
@@ -84,16 +82,11 @@ class Process(ConsumingProcess):
         does: ProcessConfig,
         instance: int,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, does.output, instance, release, brokers, network, journal, account)
+        super().__init__(name, does.output, instance, release, context)
         self.does = does
-        consumer = MemberConsumer(
-            self, name, does.source, does.group, does.reset, does.membership, release, brokers, network, journal, account
-        )
+        consumer = MemberConsumer(self, name, does.source, does.group, does.reset, does.membership, release, context)
         consumer.max_poll_records = does.max_poll_records
         self._join(consumer, read_committed=does.delivery is Delivery.EXACTLY_ONCE)
         self.step = START[does.delivery][0]

@@ -6,11 +6,9 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.applications.services.service_records import DelayedRecords
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.producer.producer import Producer
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
-from core.sim.journal import Journal
-from core.sim.network import Network
 
 
 class DelayProducer(Producer):
@@ -34,12 +32,9 @@ class DelayProducer(Producer):
         real_topic: str,
         wanted: int,
         acks: int,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, topic, acks, brokers, network, journal, account)
+        super().__init__(name, topic, acks, context)
         self.real_topic = real_topic
         self.wanted = wanted
         self.left = 0

@@ -20,10 +20,9 @@ from core.kafka.applications.services.service_config import WorkerConfig
 from core.kafka.applications.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
 from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
-from core.kafka.durability_observer import DurabilityObserver, ForwardTimes
+from core.kafka.clients.client_context import ClientContext
+from core.kafka.durability_observer import ForwardTimes
 from core.kafka.release import Release
-from core.sim.journal import Journal
-from core.sim.network import Network
 
 FINAL: Final = frozenset({errors.MESSAGE_TOO_LARGE, errors.INVALID_RECORD, errors.CORRUPT_MESSAGE, errors.TOPIC_AUTHORIZATION_FAILED})
 """The errors after which retries are useless, because the topic would refuse the same records again."""
@@ -49,12 +48,9 @@ class DelayWorker(ServiceWorker):
         does: WorkerConfig,
         instance: int,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, does, instance, release, brokers, network, journal, account)
+        super().__init__(name, does, instance, release, context)
         self.refused = {}
         self.dead = []
         if does.dead_letters:

@@ -15,12 +15,10 @@ from core.kafka.applications.services.service_config import DueFrom, ServiceStep
 from core.kafka.applications.services.service_consumer import ServiceConsumer
 from core.kafka.applications.services.service_records import DelayedRecords, HeldRecords
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.group_consumer import PolledRecords
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.sim.journal import Journal
-from core.sim.network import Network
 
 
 class HoldingProcess(ConsumingProcess):
@@ -52,12 +50,9 @@ class HoldingProcess(ConsumingProcess):
         does: WorkerConfig,
         instance: int,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, does.target, instance, release, brokers, network, journal, account)
+        super().__init__(name, does.target, instance, release, context)
         self.does = does
         self.queue = HeldQueue(fifo=does.fifo)
         self.handling: tuple[HeldRecords, ...] = ()

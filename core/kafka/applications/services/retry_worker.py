@@ -21,14 +21,13 @@ from core.kafka.applications.services.service_records import HeldRecords, Retrie
 from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.applications.services.worker_phase import Phase
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.group_consumer import GroupCall
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
-from core.kafka.durability_observer import DurabilityObserver, Tried
+from core.kafka.durability_observer import Tried
 from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.sim.journal import Journal
-from core.sim.network import Network
 
 MILLION: Final = 1_000_000
 
@@ -112,12 +111,9 @@ class RetryWorker(ServiceWorker):
         retries: RetryConfig,
         instance: int,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, does, instance, release, brokers, network, journal, account)
+        super().__init__(name, does, instance, release, context)
         self.plan = retries
         self.rule = FailureRule()
         self.owed = 0

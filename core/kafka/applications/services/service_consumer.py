@@ -9,16 +9,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from core.kafka.applications.services.service_records import HeldRecords
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.clients.group_member.member_consumer import MemberConsumer, MemberOwner
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic_group.classic_group_messages import Partitions
 from core.kafka.messages import FetchedPartition
 from core.kafka.release import Release
-from core.sim.journal import Journal
-from core.sim.network import Network
 
 
 class ServiceConsumer(MemberConsumer):
@@ -44,12 +42,9 @@ class ServiceConsumer(MemberConsumer):
         reset: str,
         membership: MemberConfig | None,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(owner, name, topic, group, reset, membership, release, brokers, network, journal, account)
+        super().__init__(owner, name, topic, group, reset, membership, release, context)
         self.paused = {}
         self.buffered = {}
         self.keeps_paused = True

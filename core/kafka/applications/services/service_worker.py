@@ -22,16 +22,14 @@ from core.kafka.applications.services.service_config import ServiceCommit, Servi
 from core.kafka.applications.services.service_consumer import ServiceConsumer
 from core.kafka.applications.services.service_records import HeldRecords
 from core.kafka.applications.services.worker_phase import Phase
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.group_consumer import GroupCall
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.clients.producer.transactional_offsets import NOT_OWNED
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.ids import NO_LEADER
 from core.kafka.messages import ProduceResponse
 from core.kafka.release import Release
-from core.sim.journal import Journal
-from core.sim.network import Network
 
 READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
 
@@ -59,15 +57,10 @@ class ServiceWorker(HoldingProcess):
         does: WorkerConfig,
         instance: int,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, does, instance, release, brokers, network, journal, account)
-        consumer = ServiceConsumer(
-            self, name, does.source, does.group, does.reset, does.membership, release, brokers, network, journal, account
-        )
+        super().__init__(name, does, instance, release, context)
+        consumer = ServiceConsumer(self, name, does.source, does.group, does.reset, does.membership, release, context)
         self._join(consumer, read_committed=bool(does.transactional_id))
         consumer.keeps_paused = release.keeps_paused_records
         self.phase = Phase.INIT if does.transactional_id else Phase.OFFSETS if does.membership is None else Phase.RUNNING

@@ -13,12 +13,10 @@ from core.kafka.clients.accumulator.partitioners import NO_PARTITION
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.client import POLL_DELAY, Client
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
-from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, is_broker
 from core.kafka.log.wire.record_format import RecordShape
-from core.sim.journal import Journal
-from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
 
 
@@ -41,10 +39,8 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
 
     queues: Final[dict[TopicPartition, deque[ProducerBatch]]]
 
-    def __init__(
-        self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
-    ) -> None:
-        super().__init__(name, topic, brokers, network, journal, account)
+    def __init__(self, name: str, topic: str, acks: int, context: ClientContext) -> None:
+        super().__init__(name, topic, context)
         self.acks = acks
         self.queues = {}
         self.in_flight: dict[int, ProducerBatch] = {}

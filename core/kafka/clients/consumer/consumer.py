@@ -11,8 +11,8 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.clients.client import POLL_DELAY, Client
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.fetched_records import visible_records
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import (
     LATEST,
@@ -25,8 +25,6 @@ from core.kafka.messages import (
     OffsetsForLeaderEpochRequest,
     OffsetsForLeaderEpochResponse,
 )
-from core.sim.journal import Journal
-from core.sim.network import Network
 from core.sim.units import SECOND
 
 CLEARS_READ_REPLICA: Final = frozenset(
@@ -65,10 +63,8 @@ class Consumer(Client):
     _backing_off: Final[dict[int, None]]
     _resetting: Final[dict[int, tuple[int, str]]]
 
-    def __init__(
-        self, name: str, topic: str, reset: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
-    ) -> None:
-        super().__init__(name, topic, brokers, network, journal, account)
+    def __init__(self, name: str, topic: str, reset: str, context: ClientContext) -> None:
+        super().__init__(name, topic, context)
         self.reset = reset
         self.positions = []
         self.read = 0

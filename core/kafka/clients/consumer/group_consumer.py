@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from core.kafka import errors
 from core.kafka.clients.client import POLL_DELAY
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.consumer.fetched_records import visible_records
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.group_requests import (
     NOT_A_MEMBER,
     OffsetCommitRequest,
@@ -25,8 +25,6 @@ from core.kafka.group_coordinator.group_requests import (
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import FetchedPartition
 from core.kafka.transaction.transaction_messages import FindCoordinatorRequest, FindCoordinatorResponse
-from core.sim.journal import Journal
-from core.sim.network import Network
 
 TIMER_PREFIX: Final = "input:"
 """The prefix for the names of the consumer's timers, which distinguishes them from those of the producer in the same process."""
@@ -103,12 +101,9 @@ class GroupConsumer(Consumer):
         topic: str,
         group: str,
         reset: str,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, topic, reset, brokers, network, journal, account)
+        super().__init__(name, topic, reset, context)
         self.owner = owner
         self.group = group
         self.requires_stable = False

@@ -6,8 +6,8 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.clients.client import Client
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, CoordinatorCalls
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.group_requests import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -18,8 +18,6 @@ from core.kafka.group_coordinator.group_requests import (
 )
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
 from core.kafka.transaction.transaction_messages import FindCoordinatorResponse
-from core.sim.journal import Journal
-from core.sim.network import Network
 from core.sim.units import SECOND
 
 TIMEOUT: Final = 30 * SECOND
@@ -51,10 +49,8 @@ class GroupCommand(Client):
     request: Final[Request]
     calls: Final[CoordinatorCalls]
 
-    def __init__(
-        self, name: str, request: Request, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
-    ) -> None:
-        super().__init__(name, GROUP_METADATA_TOPIC, brokers, network, journal, account)
+    def __init__(self, name: str, request: Request, context: ClientContext) -> None:
+        super().__init__(name, GROUP_METADATA_TOPIC, context)
         self.request = request
         self.calls = CoordinatorCalls(self, request.group)
         self.deadline = 0

@@ -9,17 +9,15 @@ from __future__ import annotations
 import enum
 
 from core.kafka import events
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.group_member.kafka_consumer import KafkaConsumer
 from core.kafka.clients.group_member.member_config import CommitMode, MemberConfig
 from core.kafka.clients.group_member.offset_commits import CommitKind
 from core.kafka.clients.group_member.topic_reader import PolledRange
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic_group.classic_group_messages import Partitions
 from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.release import Release
-from core.sim.journal import Journal
 from core.sim.kernel_messages import Disconnected, Timer
-from core.sim.network import Network
 
 
 class Phase(enum.Enum):
@@ -65,12 +63,9 @@ class GroupMember(KafkaConsumer):
         name: str,
         does: MemberConfig,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, does, release, brokers, network, journal, account)
+        super().__init__(name, does, release, context)
         self.phase = Phase.POLLING
         self.closing = False
         self.closes_on_error = True

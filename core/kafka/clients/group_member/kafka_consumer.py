@@ -8,19 +8,17 @@ from collections.abc import Collection
 from typing import Final
 
 from core.kafka.clients.client import Client
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.clients.group_member.membership import Membership, new_membership
 from core.kafka.clients.group_member.offset_commits import CommitKind, OffsetCommits
 from core.kafka.clients.group_member.topic_reader import PolledRange, TopicReader
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic_group.classic_group_messages import Partitions
 from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import ConsumerFetchResponse, ListOffsetsResponse, MetadataResponse, OffsetsForLeaderEpochResponse
 from core.kafka.release import Release
-from core.sim.journal import Journal
 from core.sim.kernel_messages import Disconnected, Timer
-from core.sim.network import Network
 
 READER_MESSAGES: Final = frozenset({MetadataResponse, ConsumerFetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse})
 """The types of messages that the readers handle."""
@@ -69,12 +67,9 @@ class KafkaConsumer(Client):
         name: str,
         does: MemberConfig,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, does.topics[0], brokers, network, journal, account)
+        super().__init__(name, does.topics[0], context)
         self.does = does
         self.release = release
         self.config = does.client
@@ -120,7 +115,7 @@ class KafkaConsumer(Client):
         if known is None:
             brokers = tuple(int(address[1:]) for address in self.brokers)
             known = self.readers[topic] = TopicReader(
-                self, self.name, topic, self.does, self.release, brokers, self.network, self.journal, self.account
+                self, self.name, topic, self.does, self.release, ClientContext(brokers, self.network, self.journal, self.account)
             )
             known.incarnation, known.by_hand = self.incarnation, self.by_hand
             known.start()

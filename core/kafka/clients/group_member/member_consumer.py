@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 from core.kafka import errors
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer, Owner
 from core.kafka.clients.group_member.abstract_membership import COMMIT_FAILED, FATAL
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.clients.group_member.membership import Membership, new_membership
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic_group.classic_group_messages import Partitions
 from core.kafka.group_coordinator.group_requests import (
     NOT_A_MEMBER,
@@ -27,9 +27,7 @@ from core.kafka.group_coordinator.group_requests import (
 from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.release import Release
 from core.kafka.transaction.transaction_messages import FindCoordinatorRequest, FindCoordinatorResponse
-from core.sim.journal import Journal
 from core.sim.kernel_messages import Timer
-from core.sim.network import Network
 
 
 class MemberOwner(Owner, Protocol):
@@ -88,12 +86,9 @@ class MemberConsumer(GroupConsumer):
         reset: str,
         membership: MemberConfig | None,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(process, name, topic, group, reset, brokers, network, journal, account)
+        super().__init__(process, name, topic, group, reset, context)
         self.process = process
         self.assigned = {}
         self.initializing = {}

@@ -6,13 +6,11 @@ from typing import Final
 
 from core.kafka import errors
 from core.kafka.clients.client import Client
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, CoordinatorCalls
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic_group.classic_group_messages import LeaveGroupRequest, LeaveGroupResponse
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
 from core.kafka.transaction.transaction_messages import FindCoordinatorResponse
-from core.sim.journal import Journal
-from core.sim.network import Network
 
 
 class MemberRemoval(Client):
@@ -35,12 +33,9 @@ class MemberRemoval(Client):
         name: str,
         group: str,
         instance_id: str,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, GROUP_METADATA_TOPIC, brokers, network, journal, account)
+        super().__init__(name, GROUP_METADATA_TOPIC, context)
         self.instance_id = instance_id
         self.calls = CoordinatorCalls(self, group)
         self.done = False

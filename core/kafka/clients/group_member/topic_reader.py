@@ -10,10 +10,10 @@ from typing import Final, NamedTuple, Protocol
 
 from core.kafka import errors, events
 from core.kafka.clients.client import POLL_DELAY
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.clients.group_member.member_config import MemberConfig, Reset
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.group_requests import OffsetToCommit
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.messages import (
@@ -24,8 +24,6 @@ from core.kafka.messages import (
     OffsetsForLeaderEpochResponse,
 )
 from core.kafka.release import Release
-from core.sim.journal import Journal
-from core.sim.network import Network
 from core.sim.units import SECOND
 
 COMMITTED: Final = "committed"
@@ -119,12 +117,9 @@ class TopicReader(Consumer):
         topic: str,
         does: MemberConfig,
         release: Release,
-        brokers: tuple[int, ...],
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
+        context: ClientContext,
     ) -> None:
-        super().__init__(name, topic, Reset.EARLIEST if does.reset is Reset.EARLIEST else Reset.LATEST, brokers, network, journal, account)
+        super().__init__(name, topic, Reset.EARLIEST if does.reset is Reset.EARLIEST else Reset.LATEST, context)
         self.owner = owner
         self.policy = does.reset
         self.duration = does.reset_duration

@@ -11,17 +11,15 @@ from core.kafka import errors, events
 from core.kafka.clients.accumulator.batching import Batching
 from core.kafka.clients.accumulator.partitioners import NO_PARTITION
 from core.kafka.clients.client_config import ACKS_ALL, ClientConfig, Idempotence
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.producer.keyed_records import KeyedRecords, Records, partition_of
 from core.kafka.clients.producer.producer_sequences import ProducerSequences
 from core.kafka.clients.producer.producer_transaction_state import SEND
 from core.kafka.clients.producer.sender import Sender
 from core.kafka.clients.producer.transaction_manager import TransactionManager
 from core.kafka.clients.producer.transactional_load import TransactionalLoad
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.sim.journal import Journal
-from core.sim.network import Network
 from core.sim.units import SECOND
 
 
@@ -65,10 +63,8 @@ class Producer(Sender):
 
     _calls: Final[deque[SendCall]]
 
-    def __init__(
-        self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
-    ) -> None:
-        super().__init__(name, topic, acks, brokers, network, journal, account)
+    def __init__(self, name: str, topic: str, acks: int, context: ClientContext) -> None:
+        super().__init__(name, topic, acks, context)
         self.rate = 0
         self.every = 0
         self.record_bytes = 100

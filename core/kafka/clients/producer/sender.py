@@ -19,14 +19,12 @@ from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
 from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.client_config import ACKS_ALL, NO_DELIVERY_TIMEOUT
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.producer.producer_sequences import NONE, ProducerSequences
 from core.kafka.clients.producer.transaction_manager import TransactionManager
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
 from core.sim.clock import RIGHT
-from core.sim.journal import Journal
-from core.sim.network import Network
 from core.sim.units import SECOND
 
 
@@ -51,10 +49,8 @@ class Sender(RecordAccumulator):
     _muted: Final[dict[TopicPartition, int]]
     _scheduled_sends: Final[dict[TopicPartition, int]]
 
-    def __init__(
-        self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
-    ) -> None:
-        super().__init__(name, topic, acks, brokers, network, journal, account)
+    def __init__(self, name: str, topic: str, acks: int, context: ClientContext) -> None:
+        super().__init__(name, topic, acks, context)
         self._partition_in_flight = {}
         self._muted = {}
         self._scheduled_sends = {}

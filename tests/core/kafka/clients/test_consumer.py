@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Term
@@ -146,7 +147,7 @@ class ConsumerBench(NodeBench):
     def __init__(self, reset: str) -> None:
         super().__init__()
         self.network.alive["b1"] = True
-        self.node = self.consumer = Consumer("c", "t", reset, (1,), self.network, self.journal, self.account)
+        self.node = self.consumer = Consumer("c", "t", reset, ClientContext((1,), self.network, self.journal, self.account))
         self.consumer.start()
         asked = self.one_sent(MetadataRequest, "b1")
         self.consumer.handle(MetadataResponse(asked.correlation, "t", ((1, 3),)), "b1")
@@ -172,7 +173,7 @@ def test_metadata_of_a_broker_that_has_just_started_are_requested_again() -> Non
     """An empty metadata cache is no answer: the consumer asks again after retry.backoff.ms, not only after metadata.max.age.ms."""
     bench = NodeBench()
     bench.network.alive["b1"] = True
-    bench.node = consumer = Consumer("c", "t", "earliest", (1,), bench.network, bench.journal, bench.account)
+    bench.node = consumer = Consumer("c", "t", "earliest", ClientContext((1,), bench.network, bench.journal, bench.account))
     consumer.start()
     consumer.handle(MetadataResponse(bench.one_sent(MetadataRequest, "b1").correlation, "t", ()), "b1")
     assert bench.sent(MetadataRequest) == []

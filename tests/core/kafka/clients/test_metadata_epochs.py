@@ -6,6 +6,7 @@ import pytest
 
 from core.kafka import errors
 from core.kafka.clients.client_config import client_config
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.ids import TopicPartition
@@ -28,7 +29,7 @@ class Bench(NodeBench):
     def __init__(self, release: str) -> None:
         super().__init__()
         self.network.alive["b1"] = True
-        self.node = self.producer = Producer("p", "t", -1, (1,), self.network, self.journal, self.account)
+        self.node = self.producer = Producer("p", "t", -1, ClientContext((1,), self.network, self.journal, self.account))
         self.producer.configure(client_config(PRODUCER, (), RELEASES[release]), RELEASES[release])
         self.producer.write_topic("u")
         self.answers: dict[str, bool] = {}

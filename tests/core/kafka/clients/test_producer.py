@@ -8,6 +8,7 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.clients.client_config import client_config
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.messages import MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse
@@ -28,7 +29,7 @@ class ProducerBench(NodeBench):
         super().__init__()
         for broker in ("b1", "b2"):
             self.network.alive[broker] = True
-        self.node = self.producer = Producer("p", "t", acks, (1, 2), self.network, self.journal, self.account)
+        self.node = self.producer = Producer("p", "t", acks, ClientContext((1, 2), self.network, self.journal, self.account))
         self.producer.exponential_backoff = newer
         self.producer.refresh_metadata()
         self.leads(1, 5)
@@ -155,7 +156,7 @@ def test_a_metadata_request_that_failed_is_repeated_after_the_backoff() -> None:
 def test_a_topic_without_metadata_is_asked_for_after_the_back_off(batching: bool) -> None:
     """A broker that has just started knows no topic. Its response is empty, and the next request waits for retry.backoff.ms."""
     bench = ProducerBench()
-    producer = bench.producer = Producer("q", "t", -1, (1, 2), bench.network, bench.journal, bench.account)
+    producer = bench.producer = Producer("q", "t", -1, ClientContext((1, 2), bench.network, bench.journal, bench.account))
     bench.node = producer
     if batching:
         producer.config = client_config(PRODUCER, (("linger.ms", "0"),), RELEASES["4.3"])

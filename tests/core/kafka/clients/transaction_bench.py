@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from core.kafka import errors, events
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.clients.producer.producer_sequences import PartitionSequences, ProducerSequences
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
@@ -48,7 +49,7 @@ class SenderBench(NodeBench):
         for broker in ("b1", "b2"):
             self.network.alive[broker] = True
         self.release: Release = RELEASES[release]
-        self.node = self.producer = Producer("p", "t", -1, (1, 2), self.network, self.journal, self.account)
+        self.node = self.producer = Producer("p", "t", -1, ClientContext((1, 2), self.network, self.journal, self.account))
         self.producer.exponential_backoff = self.release.newer_clients
         self.term = Term(5, 1)
         self.enable()

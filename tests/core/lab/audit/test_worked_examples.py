@@ -6,6 +6,7 @@ from queue import Full, Queue
 from types import SimpleNamespace
 from typing import Any
 
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, FetchedRange, Term
@@ -58,7 +59,9 @@ class Session:
         """Let the consumer `c` read [start, end)."""
         if "c" not in self.cluster.clients:
             network: Any = SimpleNamespace(alive={})
-            self.cluster.clients["c"] = Consumer("c", "orders", "earliest", (1,), network, self.account.journal, self.account)
+            self.cluster.clients["c"] = Consumer(
+                "c", "orders", "earliest", ClientContext((1,), network, self.account.journal, self.account)
+            )
         self.cluster.clients["c"].positions[:] = [end]
         self.account.consumed(TP, (FetchedRange(start, end, self.term, 0),), "c")
 

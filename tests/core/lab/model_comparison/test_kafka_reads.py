@@ -36,11 +36,8 @@ class ByHand:
             WorkloadClient(
                 name,
                 TP,
+                cluster.client_context(),
                 (1, 2, 3),
-                (1, 2, 3),
-                cluster.network,
-                cluster.journal,
-                cluster.account,
                 self.account,
                 acks_value,
                 self.replicas.serve,
