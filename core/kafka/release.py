@@ -403,6 +403,8 @@ class Release(ReprMixin):
         describe_asks_brokers: `kafka-topics` sends its requests to brokers, lists topics in the order of a hash table, and fails if
             `--topic` matches no topic (2.2). Before 2.2, `kafka-topics` reads ZooKeeper, sorts the topics, prints nothing if no topic
             matches, and takes ReplicationFactor from the head of a map of the partitions.
+        describe_hashes_case_class: the head of that map follows from the hash of a Scala case class (`kafka.common.TopicAndPartition`). From
+            0.11 to 2.1, recordings show the order of `TopicPartition#hashCode`.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: `kafka-topics --describe` prints Elr and LastKnownElr (3.8).
         describe_spaced: `kafka-topics --describe` prints `Topic: t` in the topic's summary line; before 2.2, it prints `Topic:t`.
@@ -589,6 +591,7 @@ class Release(ReprMixin):
     groups_tool_resets: bool = _since("0.11")
     groups_tool_lists_states: bool = _since("2.7")
     describe_asks_brokers: bool = _since("2.4")
+    describe_hashes_case_class: bool = _until("0.11")
     describe_topic_id: bool = _since("2.8")
     describe_elr: bool = _since("3.9")
     describe_spaced: bool = _since("2.4")

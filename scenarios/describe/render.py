@@ -13,11 +13,12 @@ from core.kafka import health
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import Release
+from core.kafka.transaction.transaction_log import java_hash
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.describe.java_hash_table import partition_hash
-from scenarios.describe.scala_hash_map import MAP_4, old_scala_table_head
+from scenarios.describe.scala_hash_map import MAP_4, case_class_hash, old_scala_table_head
 from scenarios.io.escaping import escape_value
 from scenarios.releases import release_named
 
@@ -144,8 +145,15 @@ def _replication_factor(rows: Sequence[DescribedPartition], release: Release) ->
     """
     first = rows[0]
     if not release.describe_asks_brokers and len(rows) <= MAP_4:
-        first = old_scala_table_head(rows, lambda row: partition_hash(TopicPartition(row.topic, row.partition)))
+        first = old_scala_table_head(rows, lambda row: _hash_of(row, release))
     return health.described_replication_factor(first, release)
+
+
+def _hash_of(row: DescribedPartition, release: Release) -> int:
+    """Return the hash of a partition in the controller's table."""
+    if release.describe_hashes_case_class:
+        return case_class_hash(java_hash(row.topic), row.partition)
+    return partition_hash(TopicPartition(row.topic, row.partition))
 
 
 def _row_of(partition: PartitionView, told: PartitionRegistration | None) -> DescribedPartition:

@@ -24,6 +24,9 @@ _MULTIPLIER: Final = 0x9E37_75CD
 
 _MASK: Final = 0xFFFF_FFFF
 
+_PRODUCT_SEED: Final = 0xCAFE_BABE
+"""The seed of the hash of case classes (`MurmurHash3.productSeed`)."""
+
 T = TypeVar("T")
 
 
@@ -91,3 +94,19 @@ def old_scala_table_head(keys: Iterable[T], hash_of: Callable[[T], int]) -> T:
         return (digest >> _OLD_BITS | digest << 32 - _OLD_BITS) & _MASK
 
     return max(reversed(list(keys)), key=lambda key: bucket(key) >> 32 - _OLD_BITS)
+
+
+def case_class_hash(text_hash: int, number: int) -> int:
+    """Return the hash of a case class that has a string, with the given `hashCode`, and an int (`MurmurHash3#productHash`)."""
+    digest = _PRODUCT_SEED
+    for field in (text_hash, number):
+        mixed = _rotated(field * 0xCC9E_2D51 & _MASK, 15) * 0x1B87_3593 & _MASK
+        digest = (_rotated(digest ^ mixed, 13) * 5 + 0xE654_6B64) & _MASK
+    digest ^= 2  # the number of fields
+    digest = (digest ^ digest >> 16) * 0x85EB_CA6B & _MASK
+    digest = (digest ^ digest >> 13) * 0xC2B2_AE35 & _MASK
+    return digest ^ digest >> 16
+
+
+def _rotated(value: int, bits: int) -> int:
+    return (value << bits | value >> 32 - bits) & _MASK

@@ -58,7 +58,6 @@ EXPLAINED: Final = {
 """The values that differ for a reason that the recording shows: the reason by `measure: where`."""
 
 DIFFERENT: Final[dict[str, str]] = {
-    "0.10.2.2-3": "kafka-topics takes ReplicationFactor from the head of a map, whose order in this release is not modeled",
     "0.11.0.3-3": "the coordinator gives the producer a new ID at another time, so one batch more is written, and elections differ by a race",
     "2.1.1-2": "a follower that was being stopped was added to the ISR once more, where it stays as long as its log is as long as its leader's "
     "(KAFKA-7152)",

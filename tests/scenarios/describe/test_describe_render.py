@@ -248,9 +248,10 @@ def test_a_running_reassignment_is_described_since_2_6(release: str, factor: int
     assert bool(render_describe(topics, made.release, under_replicated=True)) is lists_it
 
 
-@pytest.mark.parametrize(("release", "factor"), [("2.1", 2), ("2.4", 3)])
+@pytest.mark.parametrize(("release", "factor"), [("0.9", 3), ("0.10.2", 3), ("0.11", 2), ("2.1", 2), ("2.4", 3)])
 def test_before_2_2_the_replication_factor_is_that_of_the_head_of_a_map(release: str, factor: int) -> None:
-    """The controller rewrote the topic's znode in the order of its hash table, in which partition 1 comes first (1.1.1-k41)."""
+    """The controller rewrote the topic's znode in the order of its hash table, in which partition 1 comes first (1.1.1-k41, 0.11.0.3-3), but
+    partition 0 before 0.11 (0.10.2.2-3)."""
     topic = TopicSpec("t-u", assignment=(PartitionSpec((3, 4, 2)), PartitionSpec((1, 2, 4))))
     made = Cluster(ClusterSpec(tuple(map(BrokerSpec, (1, 2, 3, 4))), (topic,)), RELEASES[release])
     made.run_until(5 * SECOND)
