@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from core.kafka.clients.client_settings import ANY_TEXT, CLIENT_NOT_MODELED, CLIENT_SETTINGS, REFUSED, owners
-from core.kafka.settings.not_modeled import not_modeled
+from core.kafka.settings.not_modeled import NOT_MODELED, TOPIC_NOT_MODELED, not_modeled
+from core.kafka.settings.registry import COARSER, SETTINGS, TOPIC_SETTINGS
 from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, shortened
 from scenarios.language.values import as_fields, as_text
@@ -36,6 +37,10 @@ def _read_setting(fields: Fields, name: str, kind: str) -> str:
         raise fields.key_error(name, f"{name}: {REFUSED[name]}")
     if name in CLIENT_SETTINGS and name not in known:
         raise fields.key_error(name, f"{name} is a setting of {owners(name)}, not of {kind}s")
+    if name not in known and (name in SETTINGS or name in NOT_MODELED or name in COARSER or name in TOPIC_NOT_MODELED):
+        of_topics = name in TOPIC_SETTINGS or name in TOPIC_NOT_MODELED
+        owner, place = ("topics", "in the 'config' of a topic") if of_topics else ("brokers", "under 'cluster.settings'")
+        raise fields.key_error(name, f"{name} is a setting of {owner}, not of {kind or 'client'}s", f"write it {place}")
     if name not in known:
         what = f"{kind or 'client'} setting"
         raise fields.key_error(name, f"unknown {what} '{shortened(name)}'", did_you_mean(name, known, f"use one of {', '.join(known)}"))

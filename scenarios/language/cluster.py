@@ -206,10 +206,16 @@ def _read_coarser(fields: Fields, name: str, scope: str) -> Value:
         raise fields.values[name].error(shortened(str(wrong), 160)) from None
 
 
+def _owner_of_client_setting(name: str) -> str | None:
+    """Return a phrase for the clients that have a setting of Kafka, or None if no client has it."""
+    if name in CLIENT_SETTINGS:
+        return owners(name)
+    return "clients" if name in CLIENT_NOT_MODELED or name in REFUSED else None
+
+
 def unknown_setting(fields: Fields, name: str) -> ScriptError:
     """Return the error for a name of a setting that Kafka does not have, or that is not a setting of brokers or topics."""
-    if name in CLIENT_SETTINGS or name in CLIENT_NOT_MODELED or name in REFUSED:
-        owner = owners(name) if name in CLIENT_SETTINGS else "clients"
+    if (owner := _owner_of_client_setting(name)) is not None:
         return fields.key_error(name, f"{name} is a setting of {owner}", "write it in the 'config' of an act, or under 'cluster.clients'")
     if name in TOPIC_NOT_MODELED:
         return fields.key_error(name, f"{name} is a setting of topics", "write it in the 'config' of a topic")
@@ -313,6 +319,9 @@ def _read_config(fields: Fields, name: str, lenient: bool) -> str:
     elif name in SETTINGS or name in NOT_MODELED or name in COARSER:
         raise fields.key_error(name, f"{name} is not a topic setting", "set it under 'cluster.settings'")
     if name not in KAFKA_TOPIC_CONFIGS and not lenient:
+        if (owner := _owner_of_client_setting(name)) is not None:
+            remedy = "write it in the 'config' of an act, or under 'cluster.clients'"
+            raise fields.key_error(name, f"{name} is a setting of {owner}, not of topics", remedy)
         remedy = did_you_mean(name, sorted(KAFKA_TOPIC_CONFIGS), "see Kafka's documentation for the names")
         raise fields.key_error(name, f"unknown topic setting '{shortened(name)}'", remedy)
     assert isinstance(value, Text)
