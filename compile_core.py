@@ -25,7 +25,7 @@ SOURCES: Final = Path(__file__).resolve().parent / "core"
 HOT: Final = (
     "kafka/broker/broker", "kafka/broker/context", "kafka/broker/follower/fetch_response", "kafka/broker/follower/fetcher",
     "kafka/broker/follower/fetcher_manager", "kafka/broker/follower/partition_fetch_state", "kafka/broker/follower/truncation",
-    "kafka/broker/follower_session", "kafka/broker/hosted_partitions", "kafka/broker/partition", "kafka/broker/partition_context",
+    "kafka/broker/follower_session", "kafka/broker/hosted_partitions", "kafka/broker/kafka_config", "kafka/broker/partition", "kafka/broker/partition_context",
     "kafka/broker/purgatory/delayed_operations", "kafka/broker/purgatory/delayed_produce", "kafka/broker/purgatory/produce_response",
     "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/requests/fetch_manager", "kafka/broker/requests/fetch_session",
     "kafka/broker/requests/leader_append", "kafka/broker/requests/partition_fetch", "kafka/clients/accumulator/producer_batch",

@@ -136,9 +136,9 @@ class Broker(BrokerContext):
     def refresh_settings(self) -> None:
         """Refresh the cached values of the settings that performance-critical code reads."""
         self.withdraw_idle_fetches()
-        timeout = self.fetch_timeout
+        timeout = self.config.fetch_timeout
         super().refresh_settings()
-        if timeout != self.fetch_timeout:
+        if timeout != self.config.fetch_timeout:
             for fetcher in self.fetcher_manager.fetchers.values():
                 fetcher.timeout_changed()
         for partition in self.partitions.values():
@@ -201,7 +201,7 @@ class Broker(BrokerContext):
         if not self.by_hand:
             if heartbeat_phase:
                 self.timer(heartbeat_phase, "heartbeat")
-            self.timer(self.isr_check_interval, "isr-expiration")
+            self.timer(self.config.isr_check_interval, "isr-expiration")
             self.log_manager.arm()
 
     def forget_fetches(self) -> None:
@@ -310,10 +310,10 @@ class Broker(BrokerContext):
         """Fetch the metadata, and begin to send heartbeats."""
         self._fetch_metadata()
         if not self.by_hand:
-            self.timer(self.heartbeat_interval, "heartbeat")
+            self.timer(self.config.heartbeat_interval, "heartbeat")
 
     def _heartbeat_due(self, _: object) -> None:
-        self.timer(self.heartbeat_interval, "heartbeat")
+        self.timer(self.config.heartbeat_interval, "heartbeat")
         self.send_heartbeat()
 
     def send_heartbeat(self) -> None:
@@ -435,7 +435,7 @@ class Broker(BrokerContext):
     # --- periodic tasks --------------------------------------------------------------------------------------------
 
     def _isr_expiration(self, _: object) -> None:
-        self.timer(self.isr_check_interval, "isr-expiration")
+        self.timer(self.config.isr_check_interval, "isr-expiration")
         self.check_isr()
 
     def check_isr(self) -> None:

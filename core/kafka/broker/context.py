@@ -8,7 +8,6 @@ from typing import Final
 from core.kafka.broker.broker_setup import BrokerSetup
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.partition_context import PartitionContext
-from core.kafka.broker.replica_selector import RACK_AWARE
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.log.log_config import LogConfig
@@ -33,20 +32,14 @@ class BrokerContext(PartitionContext):
 
     Attributes:
         rack: the broker's rack.
-        selects_by_rack: whether consumers are sent to a replica in their own rack (replica.selector.class).
         state: the state of the process.
         fenced: whether the controller's last response said that the broker is fenced.
         by_hand: whether fetchers, heartbeats, and checks run only on command.
+        leader_quota, follower_quota: the replication throttle in each role; None if the rate is unlimited.
+        log_configs: the settings of the logs, by topic.
     """
 
-    __slots__ = (
-        "_correlation", "by_hand", "checkpoint_interval", "fenced", "fetch_backoff", "fetch_min_bytes",
-        "fetch_partition_bytes", "fetch_response_bytes", "fetch_timeout", "fetch_wait", "fetchers_per_leader", "flush_check_interval",
-        "follower_quota", "heartbeat_interval", "isr_check_interval", "lag_max", "lag_max_messages", "leader_quota", "log_configs",
-        "log_start_interval", "quorum_fetch_timeout", "rack",
-        "recovery_point_interval", "request_timeout", "retention_interval", "selects_by_rack", "state",
-        "want_shutdown",
-    )  # fmt: skip
+    __slots__ = ("_correlation", "by_hand", "fenced", "follower_quota", "leader_quota", "log_configs", "rack", "state", "want_shutdown")
 
     rack: Final[str | None]
 
@@ -61,7 +54,6 @@ class BrokerContext(PartitionContext):
         self.fenced = True
         self.want_shutdown = False
         self._correlation = 0
-        self.fetch_timeout = 0
 
     def next_correlation(self) -> int:
         """Return a new correlation ID for this broker."""
@@ -77,30 +69,10 @@ class BrokerContext(PartitionContext):
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
     def refresh_settings(self) -> None:
-        """Refresh the cached values of the settings that performance-critical code reads. Times are in µs, and sizes are in bytes."""
-        settings, me = self.settings, self.id
-        self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
-        self.isr_check_interval = self.lag_max // 2 if self.release.halved_isr_check else self.lag_max
-        self.lag_max_messages = settings.integer("replica.lag.max.messages", broker=me)
-        self.fetch_wait = settings.us("replica.fetch.wait.max.ms", broker=me)
-        self.fetch_min_bytes = settings.integer("replica.fetch.min.bytes", broker=me)
-        self.fetch_partition_bytes = settings.integer("replica.fetch.max.bytes", broker=me)
-        self.fetch_response_bytes = settings.integer("replica.fetch.response.max.bytes", broker=me)
-        self.fetch_backoff = settings.us("replica.fetch.backoff.ms", broker=me)
-        self.fetch_timeout = settings.us("replica.socket.timeout.ms", broker=me)
-        self.fetchers_per_leader = settings.integer("num.replica.fetchers", broker=me)
-        self.heartbeat_interval = settings.us("broker.heartbeat.interval.ms", broker=me)
-        self.checkpoint_interval = settings.us("replica.high.watermark.checkpoint.interval.ms", broker=me)
-        self.leader_quota = _quota(self.leader_quota, "leader", settings, me)
-        self.follower_quota = _quota(self.follower_quota, "follower", settings, me)
-        self.quorum_fetch_timeout = settings.us("controller.quorum.fetch.timeout.ms")
-        self.request_timeout = self.fetch_timeout
-        self.verifies_transactions = settings.flag("transaction.partition.verification.enable", broker=me)
-        self.selects_by_rack = settings.get("replica.selector.class", broker=me) == RACK_AWARE
-        self.recovery_point_interval = settings.us("log.flush.offset.checkpoint.interval.ms", broker=me)
-        self.log_start_interval = settings.us("log.flush.start.offset.checkpoint.interval.ms", broker=me)
-        self.retention_interval = settings.us("log.retention.check.interval.ms", broker=me)
-        self.flush_check_interval = settings.us("log.flush.scheduler.interval.ms", broker=me)
+        """Read the settings again, because they might have changed."""
+        self.config.refresh()
+        self.leader_quota = _quota(self.leader_quota, "leader", self.settings, self.id)
+        self.follower_quota = _quota(self.follower_quota, "follower", self.settings, self.id)
         self._refresh_log_configs()
 
     def _refresh_log_configs(self) -> None:

@@ -257,8 +257,8 @@ class Partition:
         """
         if self.pending:
             return ()
-        now, lag_max, leo = self.broker.journal.now, self.broker.lag_max, self.log.leo
-        counts_lag, lag_messages = self.broker.release.counts_lag, self.broker.lag_max_messages
+        now, lag_max, leo = self.broker.journal.now, self.broker.config.lag_max, self.log.leo
+        counts_lag, lag_messages = self.broker.release.counts_lag, self.broker.config.lag_max_messages
         spared = self.broker.release.shrink_spares_equal_leo
         out = []
         for follower in self.isr:
@@ -284,7 +284,7 @@ class Partition:
         if not out:
             return
         broker, tp = self.broker, self.tp
-        release, lag_max = broker.release, broker.lag_max
+        release, lag_max = broker.release, broker.config.lag_max
         lagging = [replica for replica in self.remotes if replica.broker in out]
         seen = Replica.fetched_time if release.counts_lag else Replica.caught_up_time
         lag = max(broker.journal.now - max(seen(replica), 0) for replica in lagging)
@@ -295,7 +295,7 @@ class Partition:
         if release.counts_lag and lag <= lag_max:  # the followers fetch in time but lack too many records
             missing = max(self.log.leo - replica.leo for replica in lagging)
             broker.journal.emit(
-                events.IsrShrinkByCount.kind, broker.id, tp.topic, tp.partition, proposed, out, missing, broker.lag_max_messages
+                events.IsrShrinkByCount.kind, broker.id, tp.topic, tp.partition, proposed, out, missing, broker.config.lag_max_messages
             )
         else:
             broker.journal.emit(events.IsrShrinkProposed.kind, broker.id, tp.topic, tp.partition, proposed, out, lag, lag_max)
@@ -495,7 +495,7 @@ class Partition:
         release = self.broker.release
         if release.high_watermark is HighWatermarkRule.ISR:
             return False
-        now, lag_max = self.broker.journal.now, self.broker.lag_max
+        now, lag_max = self.broker.journal.now, self.broker.config.lag_max
         if release.high_watermark is HighWatermarkRule.ISR_OR_RECENT:
             return now - replica.caught_up_time() <= lag_max
         return replica.is_caught_up(self.log.leo, now, lag_max) and (not release.hw_needs_eligible or self.is_replica_isr_eligible(replica))

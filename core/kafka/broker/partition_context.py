@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from core.kafka.broker.broker_setup import BrokerSetup
 from core.kafka.broker.disk import Disk
+from core.kafka.broker.kafka_config import KafkaConfig
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionItem
@@ -38,23 +39,21 @@ class PartitionContext(Node, metaclass=ABCMeta):
         metadata_cache: what the broker knows of the cluster.
         settings: the broker's own view of the settings; changes arrive with the metadata.
         by_hand: whether followers fetch only on command.
-        lag_max: replica.lag.time.max.ms, in µs.
-        lag_max_messages: replica.lag.max.messages (before 0.9).
+        config: the values of the broker's settings.
         behind: the partitions that this broker leads and in which a follower might be below the LEO or have no running fetch session
             (ordered set).
         pushes_high_watermark: whether a fetch is completed if its follower lacks the newest high watermark (since 2.4); False in by-hand
             mode.
-        verifies_transactions: whether a leader verifies the first batch of a transaction (transaction.partition.verification.enable).
         alter_partition: the object to which ISR changes are submitted.
     """
 
     __slots__ = (
-        "account", "behind", "broker_epoch", "disk", "id", "metadata_cache", "pushes_high_watermark", "release", "settings",
-        "verifies_transactions",
+        "account", "behind", "broker_epoch", "config", "disk", "id", "metadata_cache", "pushes_high_watermark", "release", "settings",
     )  # fmt: skip
 
     id: Final[int]
     settings: Final[Settings]
+    config: Final[KafkaConfig]
     release: Final[Release]
     account: Final[DurabilityObserver]
     disk: Final[Disk]
@@ -62,20 +61,18 @@ class PartitionContext(Node, metaclass=ABCMeta):
     behind: Final[dict[TopicPartition, None]]
 
     by_hand: bool
-    lag_max: int
-    lag_max_messages: int
     alter_partition: IsrChanges
 
     def __init__(self, setup: BrokerSetup) -> None:
         super().__init__(broker_address(setup.broker_id), setup.network, setup.journal)
         self.id = setup.broker_id
         self.settings = setup.settings
+        self.config = KafkaConfig(setup.settings, setup.broker_id)
         self.release = setup.settings.release
         self.account = setup.account
         self.disk = Disk.of(setup.broker_id, setup.log_dirs)
         self.metadata_cache = setup.metadata_cache
         self.broker_epoch = -1
-        self.verifies_transactions = True
         self.behind = {}
         self.pushes_high_watermark = self.release.hw_completes_fetch and not setup.by_hand
 

@@ -395,7 +395,7 @@ class ReplicaManager:
         sync.
         """
         broker = self.broker
-        oldest = broker.journal.now - broker.lag_max
+        oldest = broker.journal.now - broker.config.lag_max
         late: dict[TopicPartition, Partition] = {}
         for tp in list(broker.behind):
             partition = self.partitions.get(tp)

@@ -66,11 +66,20 @@ class ProducerIds(Protocol):
         """Return a new producer ID, or -1 while the broker is waiting for a block of IDs."""
 
 
+class RequestTimeout(Protocol):
+    """The setting of a broker that a transaction coordinator uses."""
+
+    request_timeout: int
+
+
 class CoordinatorContext(Protocol):
     """The interface through which a transaction coordinator uses its broker."""
 
     by_hand: bool
-    request_timeout: int
+
+    @property
+    def config(self) -> RequestTimeout:
+        """The broker's settings."""
 
     @property
     def id(self) -> int:

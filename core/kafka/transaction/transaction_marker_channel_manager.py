@@ -143,7 +143,7 @@ class TransactionMarkerChannelManager:
             correlation = self.broker.next_correlation()
             self.in_flight[leader] = (correlation, tuple(entries))
             self.broker.send(broker_address(leader), WriteTxnMarkersRequest(correlation, tuple(entries)))
-            self.broker.timer(self.broker.request_timeout, "transaction-markers-timeout", (leader, correlation))
+            self.broker.timer(self.broker.config.request_timeout, "transaction-markers-timeout", (leader, correlation))
         if waits:
             self._retry_later()
 

@@ -69,7 +69,7 @@ class AlterPartitionManager:
         self.in_flight = correlation = broker.next_correlation()
         items = tuple(self.unsent.values())
         self._channel.send(AlterPartitionRequest(correlation, broker.id, broker.broker_epoch, items))
-        broker.timer(broker.request_timeout, "alter-partition-timeout", correlation)
+        broker.timer(broker.config.request_timeout, "alter-partition-timeout", correlation)
 
     def _retry(self, _: object) -> None:
         self._maybe_send()

@@ -95,7 +95,7 @@ class AutoTopicCreationManager:
         self.in_flight[name] = self._requests
         alive = len(broker.metadata_cache.alive_brokers())
         self._channel.send(CreateTopicsRequest(creatable_topic(name, broker.settings, broker.id, alive)))
-        broker.timer(broker.request_timeout, "topic-creation-timeout", (name, self._requests))
+        broker.timer(broker.config.request_timeout, "topic-creation-timeout", (name, self._requests))
 
     def reset(self) -> None:
         """Forget the requests in flight, because the process has ended or the connection broke. The next lookup sends another request."""

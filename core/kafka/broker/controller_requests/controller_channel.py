@@ -67,7 +67,7 @@ class ControllerChannel:
         self.send(MetadataFetchRequest(self._broker.id, offset))
         if self.voters:
             self._fetches += 1
-            self._broker.timer(self._broker.quorum_fetch_timeout, "controller-silent", self._fetches)
+            self._broker.timer(self._broker.config.quorum_fetch_timeout, "controller-silent", self._fetches)
 
     def disconnect(self) -> None:
         """Close the connection to the active controller."""

@@ -37,7 +37,7 @@ def handle_fetch_response(fetcher: Fetcher, response: FetchResponse) -> None:
     if broker.follower_quota is not None:
         record_throttled_bytes(broker.follower_quota, fetcher, response)
     if not broker.by_hand:
-        fetcher.send_next(broker.fetch_wait, broker.fetch_min_bytes, 0)
+        fetcher.send_next(broker.config.fetch_wait, broker.config.fetch_min_bytes, 0)
 
 
 def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:

@@ -213,7 +213,7 @@ class Fetcher:
 
     def delay(self, state: PartitionFetchState) -> None:
         """Stop fetching a partition until a backoff has elapsed (`AbstractFetcherThread#delayPartitions`)."""
-        state.delayed_until = self.broker.journal.now + self.broker.fetch_backoff
+        state.delayed_until = self.broker.journal.now + self.broker.config.fetch_backoff
         state.sent_epoch = NO_EPOCH
         self.leave_session(state.partition.tp)
         if not self.broker.by_hand:
@@ -224,7 +224,7 @@ class Fetcher:
     def maybe_send(self) -> None:
         """Send the next request unless one is in flight (`AbstractFetcherThread#doWork`). In by-hand mode, requests are sent only on command."""
         if not self.in_flight and not self.broker.by_hand:
-            self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
+            self.send_next(self.broker.config.fetch_wait, self.broker.config.fetch_min_bytes, 0)
 
     def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> None:
         """Send the next request, if there is anything to send: a request for truncation points if one is necessary; otherwise, a fetch.
@@ -236,7 +236,7 @@ class Fetcher:
         if again or not (self.preparing and self._request_offsets()):
             self._fetch(max_wait, min_bytes, max_records)
             if again and not self.in_flight:
-                self._arm_wake(self.broker.journal.now + self.broker.fetch_backoff)
+                self._arm_wake(self.broker.journal.now + self.broker.config.fetch_backoff)
 
     def _request_offsets(self) -> bool:
         """Request truncation points or the bounds of the leader's log. Return False if all partitions that need a truncation point or
@@ -300,7 +300,7 @@ class Fetcher:
         if changed or self._session_has_fetchable_partition():
             self._send_fetch(tuple(changed), max_wait, min_bytes, max_records)
         elif throttled:
-            self._arm_wake(self.broker.journal.now + self.broker.fetch_backoff)
+            self._arm_wake(self.broker.journal.now + self.broker.config.fetch_backoff)
 
     def _update_throttled(self) -> bool:
         """Decide which partitions exceed the quota of this follower. Return whether there are any."""
@@ -345,12 +345,12 @@ class Fetcher:
             FetchRequest,
             (
                 correlation, broker.id, self.number, broker.broker_epoch, self.full, changed, forgotten, max_wait, min_bytes,
-                broker.fetch_response_bytes, broker.fetch_partition_bytes, max_records,
+                broker.config.fetch_response_bytes, broker.config.fetch_partition_bytes, max_records,
             ),
         )  # fmt: skip
         if not changed and not forgotten and not self.full:
             if self._would_repeat():
-                self.poll.send_idle(self, request, max_wait, broker.fetch_timeout)
+                self.poll.send_idle(self, request, max_wait, broker.config.fetch_timeout)
             else:
                 self.poll.send(request)
             return
@@ -367,7 +367,7 @@ class Fetcher:
         return (
             not broker.by_hand
             and self.is_idle()
-            and broker.fetch_min_bytes > 0
+            and broker.config.fetch_min_bytes > 0
             and broker.follower_quota is None
             and not broker.is_disk_slow()
         )
@@ -421,7 +421,7 @@ class Fetcher:
         events. No timer is armed while fetches are elided, because elided fetches always get a response in time.
         """
         broker = self.broker
-        self.timeout_at = due = max(self.sent_at + broker.fetch_timeout, broker.journal.now + 1)
+        self.timeout_at = due = max(self.sent_at + broker.config.fetch_timeout, broker.journal.now + 1)
         timer = Timer("fetcher-watch", (self.leader, self.number))
         self.poll.client_timer(due, broker.incarnation, timer, self.sent_cause)
 
@@ -440,7 +440,7 @@ class Fetcher:
         self.timeout_at = -1
         if not self.in_flight or self.poll.elided:
             return
-        if now == due >= self.sent_at + broker.fetch_timeout:  # a paused process first handles the messages that have arrived
+        if now == due >= self.sent_at + broker.config.fetch_timeout:  # a paused process first handles the messages that have arrived
             broker.journal.blame(broker.why_silent(self.address, self.sent_at) or (self.sent_cause,))
             broker.network.disconnect(broker.address, self.address)
             self.disconnected(errors.REQUEST_TIMED_OUT)

@@ -60,7 +60,7 @@ class ReplicaFetcherManager:
 
     def add(self, partition: Partition, leader: int, leader_epoch: int) -> None:
         """Start to fetch a partition from a leader (`AbstractFetcherManager#addFetcherForPartitions`)."""
-        key = (leader, fetcher_id(partition.tp, self.broker.fetchers_per_leader))
+        key = (leader, fetcher_id(partition.tp, self.broker.config.fetchers_per_leader))
         fetcher = self.fetchers.get(key)
         if fetcher is None:
             fetcher = self.fetchers[key] = Fetcher(self.broker, self.failed_partitions, *key)

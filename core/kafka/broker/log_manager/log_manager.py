@@ -58,11 +58,11 @@ class LogManager:
     def arm(self) -> None:
         """Set the timers of all tasks."""
         broker = self._broker
-        broker.timer(broker.checkpoint_interval, "checkpoint")
+        broker.timer(broker.config.checkpoint_interval, "checkpoint")
         broker.timer(INITIAL_TASK_DELAY, "log-checkpoint")
         broker.timer(INITIAL_TASK_DELAY, "log-start-checkpoint")
         broker.timer(INITIAL_TASK_DELAY, "retention")
-        if broker.flush_check_interval < NEVER:
+        if broker.config.flush_check_interval < NEVER:
             broker.timer(INITIAL_TASK_DELAY, "log-flush")
         self.arm_cleaner()
 
@@ -72,7 +72,7 @@ class LogManager:
             self.cleaner.arm()
 
     def _checkpoint_due(self, _: object) -> None:
-        self._broker.timer(self._broker.checkpoint_interval, "checkpoint")
+        self._broker.timer(self._broker.config.checkpoint_interval, "checkpoint")
         self.checkpoint_high_watermarks()
 
     def checkpoint_high_watermarks(self) -> None:
@@ -84,7 +84,7 @@ class LogManager:
 
     def _log_checkpoint_due(self, _: object) -> None:
         broker = self._broker
-        broker.timer(broker.recovery_point_interval, "log-checkpoint")
+        broker.timer(broker.config.recovery_point_interval, "log-checkpoint")
         count = len(broker.disk.touched)
         if count:
             broker.disk.checkpoint_recovery_points()
@@ -92,18 +92,18 @@ class LogManager:
 
     def _log_start_checkpoint_due(self, _: object) -> None:
         broker = self._broker
-        broker.timer(broker.log_start_interval, "log-start-checkpoint")
+        broker.timer(broker.config.log_start_interval, "log-start-checkpoint")
         if broker.disk.moved_starts:
             broker.disk.checkpoint_log_starts()
 
     def _flush_due(self, _: object) -> None:
         broker, disk = self._broker, self._broker.disk
-        broker.timer(broker.flush_check_interval, "log-flush")
+        broker.timer(broker.config.flush_check_interval, "log-flush")
         for tp, start in disk.flush_dirty(broker.journal.now):
             broker.journal.emit(events.LogFlushed.kind, broker.id, tp.topic, tp.partition, start, disk.logs[tp].leo)
 
     def _retention_due(self, _: object) -> None:
-        self._broker.timer(self._broker.retention_interval, "retention")
+        self._broker.timer(self._broker.config.retention_interval, "retention")
         self.delete_old_segments()
 
     def delete_old_segments(self) -> None:

@@ -139,7 +139,7 @@ class DelayedProduces:
             return
         broker = self.broker
         now, writes = broker.journal.now, list(self.waiting)
-        broker.journal.blame(broker.network.disturbances.anywhere(now - broker.lag_max, now, (broker.address,), is_broker))
+        broker.journal.blame(broker.network.disturbances.anywhere(now - broker.config.lag_max, now, (broker.address,), is_broker))
         self.waiting.clear()
         self.waiting.extend(write for write in writes if write.deadline > now)
         for write in writes:

@@ -132,7 +132,7 @@ def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rac
     A consumer is sent only to an ISR member, and only if the leader knows that the member's log contains the consumer's position, because a
     lagging replica would delay the consumer. `rack` is None for clients that do not send their rack (before 2.4).
     """
-    if not rack or not broker.selects_by_rack:
+    if not rack or not broker.config.selects_by_rack:
         return NO_LEADER
     if partition.check_leader_epoch(leader_epoch if broker.release.fetch_epoch_fencing else NO_EPOCH) != errors.NONE:
         return NO_LEADER

@@ -181,7 +181,7 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
     transactional = request.transactional_id != ""
     known = producers.duplicate(producer_id, epoch, sequence, request.records)
     if known is None:
-        verified = not (release.verifies_transactions and broker.verifies_transactions)
+        verified = not (release.verifies_transactions and broker.config.verifies_transactions)
         error = producers.validate(producer_id, epoch, sequence, transactional=transactional, verified=verified, guard=guard)
         if error != errors.NONE:
             why = _why_refused(partition, sender, request)

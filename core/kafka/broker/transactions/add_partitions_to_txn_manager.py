@@ -124,7 +124,7 @@ class AddPartitionsToTxnManager:
 
         If transaction.partition.verification.enable is off, the coordinator is asked only if the leader must add the partition.
         """
-        if not batch.adds_partition and not (self.broker.release.verifies_transactions and self.broker.verifies_transactions):
+        if not batch.adds_partition and not (self.broker.release.verifies_transactions and self.broker.config.verifies_transactions):
             return False
         producers = self.hosted.online[batch.tp].log.producer_state()
         return producers is None or not producers.has_ongoing_transaction(batch.producer_id, batch.producer_epoch)
@@ -188,7 +188,7 @@ class AddPartitionsToTxnManager:
             correlation, batch.transactional_id, batch.producer_id, batch.producer_epoch, (batch.tp,), not batch.adds_partition, version
         )  # fmt: skip
         self.broker.send(broker_address(verification.node), asked)
-        self.broker.timer(self.broker.request_timeout, "verification-timeout", correlation)
+        self.broker.timer(self.broker.config.request_timeout, "verification-timeout", correlation)
 
     def _handle_response(self, response: AddPartitionsToTxnResponse, _: str) -> None:
         verification = self.in_flight.pop(response.correlation, None)

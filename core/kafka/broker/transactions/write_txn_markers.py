@@ -113,7 +113,7 @@ def _append_marker(broker: BrokerContext, partition: Partition, entry: TxnMarker
         log.leo, 1, MARKER_BYTES, entry.transactional_id, 0, journal.now, entry.producer_id, entry.producer_epoch, -1, True, marker,
     )  # fmt: skip
     append_as_coordinator(
-        partition, batch, journal.now + broker.request_timeout, MarkerAppend(write, entry.producer_id, tp, commit=marker.commits)
+        partition, batch, journal.now + broker.config.request_timeout, MarkerAppend(write, entry.producer_id, tp, commit=marker.commits)
     )
     journal.cause = before
 
