@@ -1,13 +1,15 @@
-"""Finds the settings of a scenario that have no effect: Kafka has them but the laboratory doesn't model them, or the release lacks them."""
+"""Finds the settings of a scenario that have no effect: Kafka has them but the laboratory doesn't model them, the release lacks
+them, or they need a group and the consumer is in none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.kafka.clients.client_settings import CLIENT_SETTINGS
+from core.kafka.clients.client_settings import CLIENT_SETTINGS, OF_MEMBERS
 from core.kafka.release import Release
 from core.kafka.settings.registry import SETTINGS
-from core.lab.acts import CreateTopic, Set
+from core.lab.acts import Consume, CreateTopic, Set
 from scenarios.language.script import Scenario
 
 
@@ -24,7 +26,19 @@ def warnings(scenario: Scenario, releases: Sequence[Release]) -> tuple[str, ...]
             continue
         if setting is not None or client is not None:
             found.append(f"{scenario.source}: {name} has no effect, because Kafka {names} does not have this setting")
+    found += [
+        f"{scenario.source}: {name} has no effect on the consumer {consumer}, because it is in no group; 'join-group' starts a member of a group"
+        for consumer, name in dict.fromkeys(_settings_without_group(scenario))
+    ]
     return tuple(found)
+
+
+def _settings_without_group(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield the consumers without a group, each with a setting of members of groups that it is given."""
+    for step in scenario.steps:
+        for act in step.acts:
+            if isinstance(act, Consume):
+                yield from ((act.consumer, name) for name, _ in act.config if name in OF_MEMBERS)
 
 
 def _names(scenario: Scenario) -> Iterator[str]:

@@ -232,6 +232,14 @@ _ALL: Final = (
 BATCHING: Final = frozenset({"linger.ms", "batch.size", "buffer.memory"})
 """The settings that make a producer collect records in batches."""
 
+OF_MEMBERS: Final = frozenset(
+    {
+        "auto.commit.interval.ms", "enable.auto.commit", "group.id", "group.instance.id", "group.protocol", "group.remote.assignor",
+        "heartbeat.interval.ms", "max.poll.interval.ms", "partition.assignment.strategy", "session.timeout.ms",
+    }
+)  # fmt: skip
+"""The settings that have an effect only on a consumer that is a member of a group."""
+
 CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for setting in _ALL}
 """All client settings that the laboratory models, by Kafka's names."""
 

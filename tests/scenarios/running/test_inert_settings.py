@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.kafka.release import RELEASES
+from core.kafka.release import CURRENT, RELEASES
 from core.kafka.settings.not_modeled import NOT_MODELED, TOPIC_NOT_MODELED
 from core.kafka.settings.registry import COARSER, SETTINGS, TOPIC_SETTINGS, setting_named
 from core.lab.acts import Set
@@ -55,6 +55,16 @@ def test_a_setting_that_the_release_does_not_have_is_a_warning() -> None:
         "s.yaml: group.consumer.max.size has no effect, because Kafka 2.8 does not have this setting",
         "s.yaml: group.protocol has no effect, because Kafka 2.8 does not have this setting",
     )
+
+
+def test_settings_of_groups_have_no_effect_on_a_consumer_without_a_group() -> None:
+    config = "{session.timeout.ms: 9000, fetch.min.bytes: 5, group.instance.id: one}"
+    consumer = script(act=f"consume: {{topic: orders, consumer: c, config: {config}}}")
+    assert warnings(consumer, [CURRENT]) == tuple(
+        f"s.yaml: {name} has no effect on the consumer c, because it is in no group; 'join-group' starts a member of a group"
+        for name in ("session.timeout.ms", "group.instance.id")
+    )
+    assert warnings(script(act=f"join-group: {{topics: [orders], config: {config}}}"), [CURRENT]) == ()
 
 
 def test_isrlab_run_prints_the_warnings_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
