@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from scenarios.errors import InputError, did_you_mean
 from scenarios.io.shared_line import PREFIX, script_in
 from scenarios.language.nodes import parse, read_file
 from scenarios.language.script import Scenario, first_sentence, read_root
-from scenarios.language.subjects import read_tags
+from scenarios.language.subjects import SUBJECTS, read_tags
 from scenarios.language.values import as_text
 
 if TYPE_CHECKING:
@@ -87,6 +88,20 @@ def _header(folder: Path, name: str, for_kafka: bool) -> ScenarioHeader:
 
     about, tags = text("about"), fields.get("tags")
     return ScenarioHeader(name, text("title") or first_sentence(about), () if tags is None else read_tags(tags), about, for_kafka, script)
+
+
+def by_subject(found: Iterable[ScenarioHeader]) -> list[tuple[str, list[ScenarioHeader]]]:
+    """Return headers grouped by their main subject, which is their first tag, in the order of `SUBJECTS`, and within it in the order of their
+    numbers. A header without tags is in a last group with an empty name."""
+    groups: dict[str, list[ScenarioHeader]] = {}
+    for header in sorted(found, key=lambda header: (not header.for_kafka, numbered(header.name))):
+        groups.setdefault(header.tags[0] if header.tags else "", []).append(header)
+    return [(tag, groups[tag]) for tag in (*SUBJECTS, "") if tag in groups]
+
+
+def numbered(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts names by their words and numbers, so that s2 comes before s10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def path_of(name: str) -> Path:

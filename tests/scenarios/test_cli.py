@@ -15,6 +15,7 @@ from scenarios import catalogue
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.spec import to_cluster_spec
 from scenarios.language.script import load_script
+from scenarios.language.subjects import SUBJECTS
 from scenarios.logs.log_reader import LogReader
 from tui.arguments.console import Parser
 from tui.cli import GROUPS, main, parser_for
@@ -105,12 +106,44 @@ def test_every_command_is_known_by_its_name() -> None:
 
 
 def test_scenarios_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
+    every = [*catalogue.names(), *catalogue.model_names()]
+    assert main(["scenarios", "list", "--names"]) == 0
+    assert capsys.readouterr().out.splitlines() == every
     assert main(["scenarios", "list"]) == 0
-    assert capsys.readouterr().out.splitlines() == [*catalogue.names(), *catalogue.model_names()]
-    assert main(["scenarios", "list", "--long"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*catalogue.names(), *catalogue.model_names()]
+    lines = capsys.readouterr().out.splitlines()
+    listed = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines if line.startswith("  ")}
+    assert listed == {header.name: header.title for header in catalogue.headers()}
+    assert lines[0] == f"replication: {SUBJECTS['replication']}"
+    groups = [line.partition(":")[0] for line in lines if line and not line.startswith(" ")]
+    assert groups == [tag for tag in SUBJECTS if tag in groups], "each subject once, in their order"
     assert main(["scenarios", "show", "e2-divergence"]) == 0
     assert capsys.readouterr().out == catalogue.path_of("e2-divergence").read_text(encoding="utf-8")
+
+
+def test_the_scenarios_of_a_group_are_listed_by_their_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenarios", "list", "--tag", "hanging-transaction"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert names.index("t1-late-produce") < names.index("t8-marker-without-time") < names.index("t10-unclean-election")
+
+
+def test_scenarios_are_listed_by_tag(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenarios", "list", "--names", "--tag", "racks"]) == 0
+    names = capsys.readouterr().out.splitlines()
+    assert "a2-racks" in names
+    assert names == [header.name for header in catalogue.headers() if "racks" in header.tags]
+    assert main(["scenarios", "list", "--names", "--tag", "racks", "--tag", "consumers"]) == 0
+    assert set(capsys.readouterr().out.splitlines()) == {"b4-follower-reads", "b4-follower-reads-stand-still"}
+    assert main(["scenarios", "list", "--tag", "raks"]) == 2
+    assert capsys.readouterr().err == "isrlab: unknown tag 'raks'; did you mean 'racks'?\n"
+    assert main(["scenarios", "list", "--tag", "racks", "--tag", "mysql"]) == 2
+    assert capsys.readouterr().err == "isrlab: no scenario has the tags racks and mysql\n"
+
+
+def test_the_long_list_has_the_descriptions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenarios", "list", "--long", "--tag", "segments"]) == 0
+    out = capsys.readouterr().out
+    words = " ".join(out.split())
+    assert " ".join(catalogue.load("l2-segment-lookup").about.split()) in words
 
 
 def test_a_plain_cluster_has_nothing_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ scripts can read."""
 from __future__ import annotations
 
 import argparse
-import sys
+import textwrap
 from typing import Any, Final
 
 from scenarios.io.standard_streams import print_lines, print_text
@@ -16,8 +16,13 @@ def add_commands(commands: Any) -> None:
     """Add the commands `scenarios list` and `scenarios show`."""
     library = commands.add_parser("scenarios", help="list the scenarios of the library, or print one")
     library_commands = library.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
-    listing = library_commands.add_parser("list", help="list the scenarios, one name per line; on a terminal, also describe each scenario")
-    listing.add_argument("-l", "--long", action="store_true", help="describe each scenario even if the output is piped")
+    listing = library_commands.add_parser("list", help="list the scenarios by subject, each with its title")
+    listing.add_argument(
+        "-t", "--tag", metavar="TAG", action="append", default=[], help="list only the scenarios with this tag; repeat it for several tags"
+    )
+    kind = listing.add_mutually_exclusive_group()
+    kind.add_argument("-l", "--long", action="store_true", help="also print the description of each scenario")
+    kind.add_argument("--names", action="store_true", help="print only the names, one per line")
     listing.set_defaults(command=_list)
     show = library_commands.add_parser("show", help="print a scenario's script")
     show.add_argument("name", metavar="NAME")
@@ -38,13 +43,28 @@ def add_commands(commands: Any) -> None:
 
 def _list(arguments: argparse.Namespace) -> int:
     from scenarios import catalogue
+    from scenarios.errors import InputError, did_you_mean
+    from scenarios.language.nodes import shortened
+    from scenarios.language.subjects import SUBJECTS
 
-    names = [*catalogue.names(), *catalogue.model_names()]
-    if not (arguments.long or sys.stdout.isatty()):
-        print_lines(names)
+    unknown = next((tag for tag in arguments.tag if tag not in SUBJECTS), None)
+    if unknown is not None:
+        raise InputError(f"unknown tag '{shortened(unknown)}'; {did_you_mean(unknown, SUBJECTS)}")
+    found = [header for header in catalogue.headers() if set(arguments.tag) <= set(header.tags)]
+    if not found:
+        raise InputError(f"no scenario has the tags {' and '.join(arguments.tag)}")
+    if arguments.names:
+        print_lines(header.name for header in found)
         return HELD
-    width = max(map(len, names))
-    print_lines(f"{name:<{width}}  {catalogue.load_any(name).headline}".rstrip() for name in names)
+    for number, (tag, headers) in enumerate(catalogue.by_subject(found)):
+        width = max(len(header.name) for header in headers)
+        lines = [] if number == 0 else [""]
+        lines.append(f"{tag}: {SUBJECTS[tag]}" if tag else "without tags")
+        for header in headers:
+            lines.append(f"  {header.name:<{width}}  {header.title}")
+            if arguments.long:
+                lines += textwrap.wrap(header.about, 120, initial_indent="      ", subsequent_indent="      ")
+        print_lines(lines)
     return HELD
 
 

@@ -96,7 +96,7 @@ def test_an_argument_shows_where_it_holds_and_where_it_does_not(argument: str) -
 
 
 def test_the_command_line_lists_prints_and_runs_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["scenarios", "list"]) == 0
+    assert main(["scenarios", "list", "--names"]) == 0
     assert "mysql-m06-fallback-to-asynchronous" in capsys.readouterr().out.splitlines()
     assert main(["scenarios", "show", "mysql-m06-fallback-to-asynchronous"]) == 0
     text = capsys.readouterr().out
