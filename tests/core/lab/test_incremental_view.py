@@ -16,6 +16,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.views import incremental_view
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.incremental_view import IncrementalView
 from core.lab.views.view_builder import lags
@@ -29,6 +30,12 @@ SPEC = ClusterSpec(
     topics=(TopicSpec("orders", partitions=3, replication_factor=3), TopicSpec("logs", partitions=2, replication_factor=2)),
     settings=(("min.insync.replicas", 2), ("unclean.leader.election.enable", True)),
 )
+
+
+@pytest.fixture(autouse=True)
+def _no_more_than_events_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rebuild no partitions in turn, which would hide that an event does not name what it changes."""
+    monkeypatch.setattr(incremental_view, "ROUND_ROBIN", 0)
 
 
 def an_act(dice: random.Random) -> acts.Act:
