@@ -23,7 +23,7 @@ from scenarios.language.timeline import Expectation, Language, compared_value
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_leader, as_text, as_word, each
 from scenarios.readings.all_readings import READINGS
 from scenarios.readings.reading import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, ROW, TEXT, WORD, Reading
-from scenarios.releases import release_named
+from scenarios.releases import nearest_release, release_named
 
 _PAIR: Final = re.compile(r"(\d{1,18})\s*/\s*(\d{1,18})")
 
@@ -112,13 +112,25 @@ def read_guards(node: Node) -> tuple[str, ...]:
 
 
 def read_release(node: Node) -> str:
-    """Read the name of a release, which can include guards to switch off."""
+    """Read the name of a known release, which can include guards to switch off."""
+    return _release(node, lambda text: (release_named(text), ""))
+
+
+def read_release_to_run(node: Node) -> str:
+    """Read the release under which a script runs. A version without rules of its own runs as the nearest release, with a warning."""
+    return _release(node, nearest_release)
+
+
+def _release(node: Node, named: Callable[[str], tuple[Release, str]]) -> str:
     text = as_text(node, 'write a release, for example "4.3"')
     try:
-        return release_named(text).name
+        release, note = named(text)
     except ValueError as wrong:
         problem, _, remedy = str(wrong).partition("; ")
         raise node.error(problem, remedy) from None
+    if note:
+        node.document.warnings.append(node.error(note))
+    return release.name
 
 
 def read_condition(node: Node, names: Names) -> Condition:

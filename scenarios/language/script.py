@@ -71,7 +71,7 @@ from scenarios.gc_disabled import gc_disabled
 from scenarios.language.acts import read_acts
 from scenarios.language.budget import check_clients, check_partitions, check_time
 from scenarios.language.cluster import read_cluster
-from scenarios.language.expectations import Under, language, read_guards, read_release
+from scenarios.language.expectations import Under, language, read_guards, read_release_to_run
 from scenarios.language.nodes import Fields, Items, Node, parse, read_file, shortened, warnings_in
 from scenarios.language.subjects import read_tags, read_title
 from scenarios.language.timeline import Expectation, Step, time_of
@@ -197,8 +197,8 @@ def _scenario_name(node: Node) -> str:
 
 def _releases(node: Node) -> tuple[str, ...]:
     if not isinstance(node, Items):
-        return (read_release(node),)
-    found = each(node, "write a list of releases", read_release)
+        return (read_release_to_run(node),)
+    found = each(node, "write a list of releases", read_release_to_run)
     if not found:
         raise node.error("the list is empty", 'name at least one release, for example ["0.10.2", "4.3"]')
     for number, item in enumerate(node):

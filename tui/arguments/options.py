@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from scenarios.io.standard_streams import print_messages
+
 if TYPE_CHECKING:
     from core.kafka.release import Release
     from tui.main_screen.display_options import DisplayOptions
@@ -83,16 +85,19 @@ def release_of(text: str | None) -> Release | None:
     """Parse the value of `--release`."""
     from core.kafka.release import CURRENT
     from scenarios.errors import InputError
-    from scenarios.releases import release_named
+    from scenarios.releases import nearest_release
 
     if text is None:
         return None
     if text == "current":
         return CURRENT
     try:
-        return release_named(text)
+        release, note = nearest_release(text)
     except ValueError as wrong:
         raise InputError(f"--release: {wrong}") from None
+    if note:
+        print_messages(note)
+    return release
 
 
 def seed_of(text: str | None) -> int | None:
