@@ -31,7 +31,7 @@ def handle_broker_unfenced(replication: ReplicationControlManager, registration:
     journal = replication.journal
     journal.cause = journal.emit(events.BrokerUnfenced.kind, registration.id)
     commit_broker_registration(replication, attrs.evolve(registration, fenced=False))
-    for tp in list(replication.leaderless):
+    for tp in list(replication.index.leaderless):
         replication.change(tp, f"b{registration.id} is back")
 
 
@@ -71,7 +71,7 @@ def remove_from_isrs(replication: ReplicationControlManager, broker: int, reason
         return candidate != broker and replication.is_active(candidate)
 
     unclean = (broker,) if unclean_shutdown else ()
-    for tp in list(replication.brokers_to_isrs.get(broker, ())):
+    for tp in list(replication.index.brokers_to_isrs.get(broker, ())):
         isr = tuple(member for member in replication.partitions[tp].isr if member != broker)
         replication.change(tp, reason, target_isr=isr, removal=True, unclean_shutdown=unclean, acceptable=acceptable)
     if unclean_shutdown:

@@ -140,7 +140,7 @@ class QuorumController(Node):
             if offset < end:
                 del self._waiting_fetches[broker]
                 self.reply(broker_address(broker), MetadataFetchResponse(end))
-        if not self.by_hand and (self.replication.unbalanced or self.replication.leaderless):
+        if not self.by_hand and (self.replication.index.unbalanced or self.replication.index.leaderless):
             for task, interval in self.periodic_tasks():
                 if task not in self.scheduled:
                     self._schedule(task, interval)
@@ -214,7 +214,7 @@ class QuorumController(Node):
             want_shut_down=request.want_shutdown,
             metadata_offset=last_read,
             registration_offset=registration.epoch,
-            has_leaderships=lambda: self.replication.leader_counts.get(broker, 0) > 0,
+            has_leaderships=lambda: self.replication.index.leader_counts.get(broker, 0) > 0,
         )
         if states.next is not states.current:
             if states.next is BrokerControlState.UNFENCED:
@@ -300,9 +300,9 @@ class QuorumController(Node):
         is led by its preferred replica.
         """
         settings, replication, wanted = self.settings, self.replication, []
-        if replication.unbalanced and settings.flag("auto.leader.rebalance.enable"):
+        if replication.index.unbalanced and settings.flag("auto.leader.rebalance.enable"):
             wanted.append((BALANCE_LEADERS, settings.integer("leader.imbalance.check.interval.seconds") * SECOND))
-        if replication.leaderless and settings.release.elects_unclean_later:
+        if replication.index.leaderless and settings.release.elects_unclean_later:
             wanted.append((ELECT_UNCLEAN, settings.us("unclean.leader.election.interval.ms")))
         return tuple(wanted)
 

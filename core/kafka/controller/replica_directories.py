@@ -48,6 +48,6 @@ def assign_replicas_to_dirs(
     known = replication.directories.setdefault(broker, {})
     for tp, directory in assignments:
         known[tp] = directory
-        if tp in replication.leaderless:
+        if tp in replication.index.leaderless:
             replication.change(tp, f"b{broker} has it in a log directory that works")
         replication.account.check_exposure(tp)

@@ -265,7 +265,7 @@ class ReplicationControlManager(TopicRegistry):
         """Return leadership to preferred replicas in the ISR (`#maybeBalancePartitionLeaders`). Return True if the pass stopped because it
         reached its limit."""
         elected = 0
-        for tp in list(self.unbalanced):
+        for tp in list(self.index.unbalanced):
             if elected >= MAX_ELECTIONS:
                 return True
             current = self.partitions[tp]
@@ -280,7 +280,7 @@ class ReplicationControlManager(TopicRegistry):
         Kafka: `#maybeElectUncleanLeaders`.
         """
         elected = 0
-        for tp in list(self.leaderless):
+        for tp in list(self.index.leaderless):
             if elected >= MAX_ELECTIONS:
                 return True
             if self.election_mode(tp) is ElectionMode.UNCLEAN:

@@ -10,6 +10,7 @@ import attrs
 from core.kafka import errors, events
 from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord, RemoveTopicRecord
+from core.kafka.controller.partition_index import PartitionIndex
 from core.kafka.controller.placement import StripedReplicaPlacer, UsableBroker
 from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_LEADER, TopicPartition
@@ -58,19 +59,15 @@ class TopicRegistry:
         racks: the rack of each broker.
         partitions: the registrations, keyed by partition, in the order in which the partitions were created.
         topics: the topics, keyed by name.
-        brokers_to_isrs: for each broker, the partitions whose ISR contains it (ordered sets; Kafka: `BrokersToIsrs`).
-        leader_counts: the number of partitions that each broker leads.
-        replica_counts: the number of replicas that each broker has.
+        index: the indexes of the registrations.
         directories: the directory of each replica on brokers that have several log directories.
-        leaderless: the partitions that have no leader (ordered set).
         refused_topics: for each internal topic whose creation a broker requested in vain, the error code of the last refusal.
-        unbalanced: the partitions whose leader is not the preferred leader (ordered set).
         controller_node: the broker whose process runs the active controller; None if the controller has its own process.
     """
 
     __slots__ = (
-        "_ids", "_placer", "account", "brokers", "brokers_to_isrs", "controller_node", "directories", "journal", "leader_counts",
-        "leaderless", "metadata", "partitions", "racks", "refused_topics", "release", "replica_counts", "settings", "topics", "unbalanced",
+        "_ids", "_placer", "account", "brokers", "controller_node", "directories", "index", "journal", "metadata", "partitions", "racks",
+        "refused_topics", "release", "settings", "topics",
     )  # fmt: skip
 
     settings: Final[Settings]
@@ -82,12 +79,8 @@ class TopicRegistry:
     racks: Final[dict[int, str | None]]
     partitions: Final[dict[TopicPartition, PartitionRegistration]]
     topics: Final[dict[str, Topic]]
-    brokers_to_isrs: Final[dict[int, dict[TopicPartition, None]]]
-    leader_counts: Final[dict[int, int]]
-    replica_counts: Final[dict[int, int]]
     directories: Final[dict[int, dict[TopicPartition, str]]]
-    leaderless: Final[dict[TopicPartition, None]]
-    unbalanced: Final[dict[TopicPartition, None]]
+    index: Final[PartitionIndex]
     refused_topics: Final[dict[str, str]]
     _placer: Final[StripedReplicaPlacer]
     _ids: Final[RandomStream]
@@ -111,12 +104,8 @@ class TopicRegistry:
         self.racks = racks
         self.partitions = {}
         self.topics = {}
-        self.brokers_to_isrs = {}
-        self.leader_counts = {}
-        self.replica_counts = {}
         self.directories = {}
-        self.leaderless = {}
-        self.unbalanced = {}
+        self.index = PartitionIndex()
         self.refused_topics = {}
         self.controller_node: int | None = None
         self._placer = StripedReplicaPlacer(RandomStream(f"{seed}:placement"))
@@ -277,15 +266,9 @@ class TopicRegistry:
         """Remove a deleted topic, its partitions, and its settings from the indexes."""
         for tp in self.topics.pop(name).partitions:
             registration = self.partitions.pop(tp)
-            for broker in registration.isr:
-                self.brokers_to_isrs[broker].pop(tp, None)
+            self.index.remove(tp, registration)
             for broker in registration.replicas:
-                self.replica_counts[broker] -= 1
                 self.directories.get(broker, {}).pop(tp, None)
-            if registration.leader != NO_LEADER:
-                self.leader_counts[registration.leader] -= 1
-            self.leaderless.pop(tp, None)
-            self.unbalanced.pop(tp, None)
             self.account.partition_deleted(tp)
         self.settings.remove_topic(name)
 
@@ -303,23 +286,7 @@ class TopicRegistry:
             cause = journal.cause
         self.partitions[tp] = new
         self.metadata.append(PartitionRecord(tp, new, cause))
-        for broker in old.isr if old is not None else ():
-            if broker not in new.isr:
-                self.brokers_to_isrs[broker].pop(tp, None)
-        for broker in new.isr:
-            self.brokers_to_isrs.setdefault(broker, {})[tp] = None
-        if old is None or old.replicas != new.replicas:
-            for broker in old.replicas if old is not None else ():
-                self.replica_counts[broker] -= 1
-            for broker in new.replicas:
-                self.replica_counts[broker] = self.replica_counts.get(broker, 0) + 1
-        if old is None or old.leader != new.leader:
-            if old is not None and old.leader != NO_LEADER:
-                self.leader_counts[old.leader] -= 1
-            if new.leader != NO_LEADER:
-                self.leader_counts[new.leader] = self.leader_counts.get(new.leader, 0) + 1
-        _set_membership(self.leaderless, tp, not new.has_leader)
-        _set_membership(self.unbalanced, tp, not new.has_preferred_leader)
+        self.index.update(tp, old, new)
         self.account.partition_changed(tp, new)
 
     # --- what an administrator asks for ----------------------------------------------------------------------------
@@ -346,10 +313,3 @@ class TopicRegistry:
     def cancel_reassignment(self, tp: TopicPartition) -> bool:
         """Cancel a running reassignment, or request the cancellation. Return False if nothing changes."""
         raise NotImplementedError
-
-
-def _set_membership(index: dict[TopicPartition, None], tp: TopicPartition, wanted: bool) -> None:
-    if wanted:
-        index[tp] = None
-    else:
-        index.pop(tp, None)

@@ -162,7 +162,7 @@ class ActiveController:
             want_shut_down=request.want_shutdown,
             metadata_offset=last_read,
             registration_offset=registration.epoch,
-            has_leaderships=lambda: quorum.controller.replication.leader_counts.get(broker, 0) > 0,
+            has_leaderships=lambda: quorum.controller.replication.index.leader_counts.get(broker, 0) > 0,
         )
         fenced = states.current is BrokerControlState.FENCED
         self.heartbeats.touch(broker, fenced, last_read, self.journal.now)

@@ -364,17 +364,17 @@ def test_rcm_09_elect_preferred_leaders() -> None:
 
 def test_rcm_10_balancing() -> None:
     bench = three_unbalanced()
-    assert list(bench.replication.unbalanced) == [T0, T2]
+    assert list(bench.replication.index.unbalanced) == [T0, T2]
     assert bench.replication.maybe_balance_partition_leaders() is False
     assert [bench.partition(number).leader for number in range(3)] == [2, 2, 2]
     come_back(bench, 1)
     assert alter(bench, (1, 2, 3), tp=T0) == errors.NONE
     assert bench.replication.maybe_balance_partition_leaders() is False
-    assert (bench.partition(0).leader, list(bench.replication.unbalanced)) == (1, [T2])
+    assert (bench.partition(0).leader, list(bench.replication.index.unbalanced)) == (1, [T2])
     come_back(bench, 0)
     assert alter(bench, (0, 2), tp=T2) == errors.NONE
     assert bench.replication.maybe_balance_partition_leaders() is False
-    assert (bench.partition(2).leader, list(bench.replication.unbalanced)) == (0, [])
+    assert (bench.partition(2).leader, list(bench.replication.index.unbalanced)) == (0, [])
 
 
 def test_rcm_10_the_controller_balances_by_itself_every_300_s() -> None:
@@ -396,9 +396,12 @@ def test_rcm_10_the_controller_balances_by_itself_every_300_s() -> None:
 def test_rcm_18_a_fenced_broker_leads_nothing() -> None:
     bench = ControllerBench(brokers=(0, 1, 2, 3))
     bench.create((0, 1, 2), (1, 2, 3), (2, 3, 0), (0, 2, 1))
-    assert (bench.replication.leader_counts[0], list(bench.replication.brokers_to_isrs[0])) == (2, [T0, T2, TopicPartition("t", 3)])
+    assert (bench.replication.index.leader_counts[0], list(bench.replication.index.brokers_to_isrs[0])) == (
+        2,
+        [T0, T2, TopicPartition("t", 3)],
+    )
     bench.fence(0)
-    assert (bench.replication.leader_counts[0], list(bench.replication.brokers_to_isrs[0])) == (0, [])
+    assert (bench.replication.index.leader_counts[0], list(bench.replication.index.brokers_to_isrs[0])) == (0, [])
     assert [bench.partition(number).leader for number in range(4)] == [1, 1, 2, 2]
     assert [bench.partition(number).isr for number in range(4)] == [(1, 2), (1, 2, 3), (2, 3), (2, 1)]
     assert [bench.partition(number).leader_epoch for number in range(4)] == [1, 0, 0, 1]
