@@ -47,7 +47,7 @@ def record_name(life: Life) -> str:
     """Return the identity of a record, for example `app#1234`."""
     if life.batch.marker is not None:
         return f"marker of producer ID {life.batch.producer_id}"
-    return f"{life.producer}#{life.counter}" if life.counter >= 0 else f"a record from {life.producer or 'an unknown producer'}"
+    return f"{life.batch.producer}#{life.counter}" if life.counter >= 0 else f"a record from {life.batch.producer or 'an unknown producer'}"
 
 
 class TraceLine(NamedTuple):
@@ -107,7 +107,7 @@ def trace_data(trace: RecordTrace) -> dict[str, Any]:
         "offset": trace.offset,
         "lives": [
             {
-                "producer": life.producer,
+                "producer": life.batch.producer,
                 "counter": life.counter,
                 "leader_epoch": life.term.epoch,
                 "leader": life.term.leader,

@@ -117,7 +117,7 @@ class ModelRun:
         else:
             for step in self.steps:
                 self._carry_out(step)
-            report = self.exposure.added_to(self._settle(self.scenario.rest))
+            report = self.exposure.added_to(self.system.settle(self.scenario.rest))
         moment = self._moment(report)
         for expectation in self.finals:
             self._check(expectation, moment)
@@ -125,9 +125,6 @@ class ModelRun:
             self.scenario.name, self.scenario.source, self.system_spec.name, self.seed, self.recorder.seq, self.system.now - self.start,
             tuple(self.checks), report,
         )  # fmt: skip
-
-    def _settle(self, quiet: int) -> Report:
-        return self.system.settle(quiet)
 
     def _moment(self, report: Report | None = None) -> Moment:
         return Moment(self.system, self.start, self.recorder.kept, self.exposure, report)
@@ -207,7 +204,7 @@ class ModelRun:
                 for each in kafka_acts:
                     system.cluster.do(each)
             case Rest(quiet):
-                self._settle(quiet)
+                self.system.settle(quiet)
             case _:
                 self._request(act)
 

@@ -71,7 +71,7 @@ class PlaybackControls:
             return
         ring = self.session.history.event_buffer.ring(DETAIL)
         replay_run = self.session.history.replay_run
-        before = max(self._stepped_from, replay_run.seq_before_step_of(replay_run.event_tap.seq))
+        before = max(self._stepped_from, replay_run.step_index.seq_before_step_of(replay_run.event_tap.seq))
         done = [event for event in ring.since(max(ring.first, ring.total - MAX_EVENTS_OF_STEP)) if seq_of(event) > before]
         self._stepped_from = -1
         if done:

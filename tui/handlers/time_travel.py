@@ -50,17 +50,14 @@ class TimeTravel:
     def travel(self, destination: Destination) -> None:
         """Go to a destination on this branch."""
         self.remember_moment()
-        self.session.history.travel(destination, self._has_arrived)
+        self.session.history.travel(destination, self.screen.follow_events)
         self.screen.refresh_view()
-
-    def _has_arrived(self) -> None:
-        self.screen.follow_events()
 
     def step_back(self) -> None:
         """Go back to just before the last event or act."""
         undone = self.session.history.act_undone_by_step_back()
         self.remember_moment()
-        self.session.history.step_back(self._has_arrived)
+        self.session.history.step_back(self.screen.follow_events)
         self.screen.refresh_view()
         if undone is not None:
             self._say_undone(undone)
@@ -70,7 +67,7 @@ class TimeTravel:
         undone = self.session.history.act_to_undo()
         if undone is not None:
             self.remember_moment()
-            self.session.history.undo(self._has_arrived)
+            self.session.history.undo(self.screen.follow_events)
             self.screen.refresh_view()
             self._say_undone(undone)
 
@@ -89,7 +86,7 @@ class TimeTravel:
     def step_back_notable(self) -> None:
         """Go back to the previous notable event."""
         self.remember_moment()
-        if not self.session.history.step_back_notable(self._has_arrived):
+        if not self.session.history.step_back_notable(self.screen.follow_events):
             self.screen.prompts.say("there is no earlier notable event", refused=True)
         self.screen.refresh_view()
 
@@ -208,9 +205,9 @@ class TimeTravel:
 
         def arrived() -> None:
             if position is not None and position.place < branch.end.place:
-                self.session.history.go_to(Destination("the bookmark", position=position), then=self._has_arrived)
+                self.session.history.go_to(Destination("the bookmark", position=position), then=self.screen.follow_events)
             else:
-                self._has_arrived()
+                self.screen.follow_events()
 
         self.session.history.go_to_branch(branch, arrived)
         self.screen.refresh_view()
@@ -274,7 +271,7 @@ class TimeTravel:
 
         def done(found: bool) -> None:
             if found:
-                self._has_arrived()
+                self.screen.follow_events()
             else:
                 self.screen.prompts.say(f"this condition did not become true at any earlier moment: {text}", refused=True)
 

@@ -77,7 +77,7 @@ class Presenter:
 
     def pace(self, status: SessionStatus) -> Pace:
         """Return the current pace: `by-hand` while the user takes steps by hand, otherwise the pace of the scenario."""
-        return Pace.BY_HAND if status.by_hand else self.loaded.pace
+        return Pace.BY_HAND if status.by_hand else self.loaded.spec.pace
 
     def context(self, frame: Frame) -> ActionContext:
         """Return the context for actions."""
@@ -95,7 +95,7 @@ class Presenter:
             key=self.display.keymap.key,
             page=frame.page,
             read_only=loaded.read_only,
-            built_by_hand=loaded.pace is Pace.BY_HAND,
+            built_by_hand=loaded.spec.pace is Pace.BY_HAND,
             can_undo=status.can_undo,
             can_redo=status.can_redo,
             setting=lambda name, topic: settings.get(name, topic=topic),

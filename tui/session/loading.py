@@ -14,7 +14,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab.acts import Act, Consume, Load
 from core.lab.cluster import Cluster
 from core.lab.history.playable import Playable, PlayableCluster, PlayableFactory
-from core.lab.spec import BrokerSpec, ClusterSpec, Pace
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.repr_mixin import ReprMixin
 from scenarios.io.output_files import write_atomically
 from tui.analysis.metrics_history import MetricsHistory
@@ -76,11 +76,6 @@ class LoadedSession(ReprMixin):
     header: Callable[[], Header] = attrs.field(kw_only=True)
     under: Callable[[Release], PlayableFactory] = attrs.field(kw_only=True)
     history: MetricsHistory = attrs.field(factory=MetricsHistory)
-
-    @property
-    def pace(self) -> Pace:
-        """The pace that the specification of the cluster sets."""
-        return self.spec.pace
 
     def script(self, name: str) -> str:
         """Return the session up to the current moment as a script that produces the same events."""

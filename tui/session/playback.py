@@ -110,11 +110,11 @@ class Playback:
 
     def _play(self, wall: float) -> None:
         history = self._history
-        start, planned = history.cluster.now, not history.replay_run.finished
+        start, planned = history.cluster.now, not history.replay_run.playable.finished
         if history.replay_run.is_idle:
             self._history.pause()
             return
-        if history.replay_run.stepwise:
+        if history.replay_run.playable.stepwise:
             self._play_steps(wall)
             self._kept, self.reached = [0.0, 0.0], None
         elif self.speed == AS_FAST_AS_IT_CAN:
@@ -124,9 +124,9 @@ class Playback:
             whole = int(self._debt)
             self._debt -= whole
             history.run_until(start + whole, within(self._budget))
-        if not history.replay_run.stepwise:
+        if not history.replay_run.playable.stepwise:
             self._measure((history.cluster.now - start) / SECOND, wall)
-        if (planned and history.replay_run.finished) or (history.limit is not None and history.cluster.now >= history.limit):
+        if (planned and history.replay_run.playable.finished) or (history.limit is not None and history.cluster.now >= history.limit):
             self._history.pause()
 
     def _play_steps(self, wall: float) -> None:
@@ -135,7 +135,7 @@ class Playback:
         """
         self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
         replay_run = self._history.replay_run
-        while self._debt >= SECOND and replay_run.stepwise:
+        while self._debt >= SECOND and replay_run.playable.stepwise:
             self._debt -= SECOND
             replay_run.step()
 

@@ -138,8 +138,8 @@ class Session:
             end=self.history.end,
             in_the_past=self.history.in_the_past,
             by_hand=replay_run.by_hand,
-            stepwise=replay_run.stepwise,
-            finished=replay_run.finished,
+            stepwise=replay_run.playable.stepwise,
+            finished=replay_run.playable.finished,
             can_undo=self.history.act_to_undo() is not None,
             can_redo=self.history.act_to_redo() is not None,
         )
@@ -151,7 +151,7 @@ class Session:
             replay_run.steps,
             tuple(replay_run.acts[: replay_run.acts_done]),
             replay_run.next_due(),
-            replay_run.stepwise,
+            replay_run.playable.stepwise,
             self.playback.moving,
         )
 

@@ -180,7 +180,7 @@ class History(TaskRunner):
         """
         self.cancel_task()
         replay_run, cluster = self.replay_run, self.cluster
-        planned = not replay_run.finished
+        planned = not replay_run.playable.finished
         network = cluster.network if isinstance(cluster, Cluster) else None
         count = 0
         if self.limit is not None:
@@ -188,7 +188,7 @@ class History(TaskRunner):
         while (due := replay_run.next_due()) is not None and (time_us is None or due <= time_us):
             replay_run.step()
             count += 1
-            if (planned and replay_run.finished) or (network is not None and network.zero_latency and replay_run.is_idle):
+            if (planned and replay_run.playable.finished) or (network is not None and network.zero_latency and replay_run.is_idle):
                 return
             if count % STEPS_PER_KEYFRAME_OFFER == 0:
                 self.keyframe_cache.maybe_add(replay_run)
@@ -337,12 +337,12 @@ class History(TaskRunner):
             before = Position(undone.steps, self.replay_run.acts_done - 1, undone.time)
             self.go_to(Destination("the moment before the act", position=before), then=then)
             return True
-        self.go_to(Destination("the previous event", seq=self.replay_run.seq_before_step_of(last)), then=then)
+        self.go_to(Destination("the previous event", seq=self.replay_run.step_index.seq_before_step_of(last)), then=then)
         return True
 
     def step_back_notable(self, then: Callable[[], None] | None = None) -> bool:
         """Go back to the previous notable event. Return False if no earlier notable event is in memory."""
-        before = self.replay_run.seq_before_step_of(self.replay_run.event_tap.seq)
+        before = self.replay_run.step_index.seq_before_step_of(self.replay_run.event_tap.seq)
         earlier = [mark.seq for mark in self.branch.marks if mark.seq <= before and self._is_notable(mark.seq)]
         if not earlier:
             return False
@@ -393,7 +393,7 @@ class History(TaskRunner):
         """Return the act that a step back would undo; None if a step back would only go back by one event."""
         replay_run = self.replay_run
         act = replay_run.acts[replay_run.acts_done - 1] if replay_run.acts_done else None
-        return act if act is not None and act.seq > replay_run.seq_before_step_of(replay_run.event_tap.seq) else None
+        return act if act is not None and act.seq > replay_run.step_index.seq_before_step_of(replay_run.event_tap.seq) else None
 
     def act_to_undo(self) -> PlayedAct | None:
         """Return the first act of the group of acts that was performed last; None if there is no act to undo."""

@@ -77,14 +77,18 @@ class ParallelRun:
         """
         if (
             self._own is None
-            and (self.replay_run.cluster.now > now or (self.replay_run.stepwise and self.replay_run.steps > steps) or self._other(acts))
+            and (
+                self.replay_run.cluster.now > now
+                or (self.replay_run.playable.stepwise and self.replay_run.steps > steps)
+                or self._other(acts)
+            )
         ) or (self._own is not None and self.replay_run.cluster.now > now):
             self._restart()
         count = 0
         destination = now if self._end < 0 else min(now, self._end)
         while True:
             act = acts[len(self._done)] if self._own is None and len(self._done) < len(acts) else None
-            if self.replay_run.stepwise:
+            if self.replay_run.playable.stepwise:
                 if act is not None and act.steps <= self.replay_run.steps:
                     self._execute(act)
                     continue

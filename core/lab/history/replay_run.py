@@ -121,16 +121,6 @@ class ReplayRun:
         """The current position of the run."""
         return Position(self.steps, self.acts_done, self.cluster.now, self.event_tap.seq)
 
-    @property
-    def stepwise(self) -> bool:
-        """Whether the next step takes no virtual time."""
-        return self.playable.stepwise
-
-    @property
-    def finished(self) -> bool:
-        """Whether the plan has ended."""
-        return self.playable.finished
-
     def _next_recorded_act(self) -> PlayedAct | None:
         """Return the recorded act that is due before the next step; None if there is none."""
         if self.acts_done < len(self.acts) and self.acts[self.acts_done].steps <= self.steps:
@@ -224,7 +214,7 @@ class ReplayRun:
         act can follow at the same virtual time. If steps have been executed since the last act, the script performs the next act 1 µs
         later. Everything that this method executes counts as steps even if the act is then refused.
         """
-        if self.stepwise:
+        if self.playable.stepwise:
             return
         target = self.cluster.now
         if self._acted[0] == target and self._acted[1] != self.steps:
@@ -285,10 +275,6 @@ class ReplayRun:
     def acted(self) -> tuple[int, int]:
         """The virtual time, in µs, and the number of steps at the last act."""
         return self._acted
-
-    def seq_before_step_of(self, seq: int) -> int:
-        """Return the sequence number of the last event before the step that recorded event `seq`; 0 if there is none."""
-        return self.step_index.seq_before_step_of(seq)
 
 
 class BranchReplay:

@@ -94,16 +94,6 @@ class Life:
     spans: Final[list[Span]] = attrs.field(factory=list)
 
     @property
-    def producer(self) -> str:
-        """The name of the producer."""
-        return self.batch.producer
-
-    @property
-    def batch_id(self) -> int:
-        """The number of the batch among the producer's batches."""
-        return self.batch.batch_id
-
-    @property
     def is_acked(self) -> bool:
         """Whether the producer got an acknowledgment."""
         return self._first(SpanKind.ACKED) >= 0

@@ -115,7 +115,7 @@ class RecordTrace:
         span = Span(time_of(failed), event, first_cause(failed), kind, producer, words)
         sending.failures.append(span)
         for life in self.lives:
-            if (life.producer, life.batch_id) == (producer, batch_id):
+            if (life.batch.producer, life.batch.batch_id) == (producer, batch_id):
                 life.spans.append(span)
 
     def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
@@ -123,7 +123,7 @@ class RecordTrace:
         the event of the acknowledgment after this call.
         """
         for life in self.lives:
-            if tp == self.tp and (life.producer, life.batch_id) == (producer, batch_id):
+            if tp == self.tp and (life.batch.producer, life.batch.batch_id) == (producer, batch_id):
                 life.acknowledged_by = node
 
     def records_sent_on(self, service: str, tp: TopicPartition, records: FetchedRange, *, dead: bool) -> None:
@@ -254,7 +254,7 @@ class RecordTrace:
     def _acked(self, event: events.ProduceAcked) -> None:
         acks = "all" if event.acks < 0 else event.acks
         for life in self.lives:
-            if life.producer == event.producer and life.acknowledged_by and not life.is_acked:
+            if life.batch.producer == event.producer and life.acknowledged_by and not life.is_acked:
                 offset = event.from_offset + self.offset - life.batch.base
                 where = "" if self._covers(event.from_offset, event.to_offset) else f" at offset {offset}"
                 words = f"got the acknowledgment from {life.acknowledged_by}{where} (acks={acks}, attempt {event.attempt})"
@@ -316,7 +316,11 @@ class RecordTrace:
             return
         copy = term.batches_within(start, start + 1)[0]
         for life in self.lives:
-            if life.producer == producer and life.batch_id == copy.batch_id and start + self.offset - life.batch.base != self.offset:
+            if (
+                life.batch.producer == producer
+                and life.batch.batch_id == copy.batch_id
+                and start + self.offset - life.batch.base != self.offset
+            ):
                 words = f"appended a retry of its batch: a copy is at offset {start + self.offset - life.batch.base}"
                 self._add(life, event, SpanKind.DUPLICATED, f"b{broker}", words)
 

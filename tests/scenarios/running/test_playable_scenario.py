@@ -92,7 +92,7 @@ def test_a_scenario_is_gone_back_on_without_a_screen() -> None:
     while history.replay_run.steps < 7:
         history.replay_run.step()
     middle = history.view()
-    while not history.replay_run.finished:
+    while not history.replay_run.playable.finished:
         history.replay_run.step()
     end, whole = history.view(), history.events()
     history.go_to(Destination(position=Position(7, 0, middle.now)))

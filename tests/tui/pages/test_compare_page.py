@@ -34,7 +34,7 @@ def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
     loaded = session_of("e1-data-loss", "4.3")
     other = ParallelRun("Kafka 0.10.2", loaded.under(RELEASES["0.10.2"]))
     replay_run = loaded.session.history.replay_run
-    while replay_run.stepwise and replay_run.step():
+    while replay_run.playable.stepwise and replay_run.step():
         catch_up(other, loaded.session)
         assert other.replay_run.steps <= replay_run.steps
         parted = other.compare(loaded.session.history.event_buffer, settled=True)

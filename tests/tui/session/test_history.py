@@ -76,7 +76,7 @@ def test_a_scenario_goes_back_with_what_it_expects_and_saves_itself(name: str, r
     session.history.pause()
     before = loaded.scenario()
     half = 0
-    while not session.history.replay_run.finished:
+    while not session.history.replay_run.playable.finished:
         session.history.replay_run.step()
         if session.history.replay_run.steps == 7:
             half, middle, state = session.history.replay_run.event_tap.seq, session.history.view(), loaded.scenario()

@@ -150,6 +150,6 @@ def test_a_scenario_by_hand_goes_a_step_a_second_and_pauses_at_its_end() -> None
     )
     for _ in range(400):
         session.playback.frame(0.05)
-    assert session.history.replay_run.finished
+    assert session.history.replay_run.playable.finished
     assert not session.playback.playing
     assert session.history.view().lost == 1

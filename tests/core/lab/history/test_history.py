@@ -156,7 +156,7 @@ def test_known_events_need_not_be_emitted_again(seed: int) -> None:
             for level in (DETAIL, NORMAL, NOTABLE):
                 assert quick.event_buffer.ring(level).since(0) == told.event_buffer.ring(level).since(0)
             for seq in range(1, quick.replay_run.event_tap.seq + 1, 7):
-                assert quick.replay_run.seq_before_step_of(seq) == told.replay_run.seq_before_step_of(seq)
+                assert quick.replay_run.step_index.seq_before_step_of(seq) == told.replay_run.step_index.seq_before_step_of(seq)
             assert len(quick.replay_run.step_index) == len(told.replay_run.step_index)
             for replay in (quick, told):
                 replay.replay_run.advance_to(replay.replay_run.cluster.now + SECOND // 4)

@@ -72,7 +72,7 @@ def test_the_first_way_back_in_a_large_cluster_begins_at_a_keyframe(monkeypatch:
     history.run_until(12 * SECOND)
     history.record_branch_end()
     assert 2 <= len(history.keyframe_cache.keyframes) <= keyframe_cache.MAX_KEYFRAMES_OF_LARGE_CLUSTER
-    seen, whole = history.replay_run.seq_before_step_of(history.replay_run.event_tap.seq), history.events()
+    seen, whole = history.replay_run.step_index.seq_before_step_of(history.replay_run.event_tap.seq), history.events()
     replay = TravelTask(history.start, history.replay_run.acts, Destination(seq=seen), history.keyframe_cache, history._retained_events())
     assert replay.replay_run.steps >= history.keyframe_cache.keyframes[-2].position.steps > 0
     history.step_back()
