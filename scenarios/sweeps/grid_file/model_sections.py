@@ -13,7 +13,7 @@ from scenarios.language.nodes import Fields, Node, from_data
 from scenarios.language.values import as_duration, as_fields, as_text
 from scenarios.models.systems import read_systems
 from scenarios.sweeps.grid.fault_model import FaultKind
-from scenarios.sweeps.grid.grid import Grid
+from scenarios.sweeps.grid.grid import MAX_CELLS, Grid
 from scenarios.sweeps.grid_file.read_workload import read_positive_duration
 from scenarios.sweeps.simulation.models.experiment import MODELS, ModelCell
 
@@ -42,6 +42,8 @@ class ModelSections:
     def __init__(self, root: Fields) -> None:
         self.root = root
         self.systems = root.read_needed("models", "for example 'models: [kafka, mysql]'", read_systems, ())
+        if len(self.systems) > MAX_CELLS:
+            root.document.add(root.key_error("models", f"the grid has {len(self.systems):,} systems", f"use at most {MAX_CELLS:,}"))
         for system in self.systems:
             if len(system.servers) < 3:
                 root.document.add(root.key_error("models", f"{system.name} has fewer than 3 servers", "faults hit the servers n1 to n3"))

@@ -168,3 +168,9 @@ def test_a_run_that_would_not_end_is_refused_at_once(text: str, told: str) -> No
     with pytest.raises(InputError) as refused:
         read_grid(f"{cluster}\nworkload: [{workload}]\n{text}\n", "g.yaml")
     assert str(refused.value).startswith(told)
+
+
+def test_a_grid_of_models_is_bounded() -> None:
+    systems = "".join(f"  s{number}: {{model: mysql}}\n" for number in range(1_001))
+    with pytest.raises(InputError, match=r"^g\.yaml:1:1: script: the grid has 1,001 systems; use at most 1,000$"):
+        read_grid(f"models:\n{systems}horizon: 10s\n", "g.yaml")
