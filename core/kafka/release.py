@@ -304,6 +304,8 @@ class Release(ReprMixin):
         expand_needs_epoch_start: a replica can join the ISR only if it has reached the start offset of the leader's epoch (KAFKA-7128,
             2.0).
         shrink_spares_equal_leo: a follower whose LEO equals the leader's LEO is never removed from the ISR (KAFKA-7152, 2.1).
+        sessions_keep_epochs: a leader remembers the leader epochs of the partitions in a fetch session. Before 2.5, it forgets them, so that
+            it fences only the fetch that begins a session (KAFKA-9338, 2.5).
         fetch_epoch_fencing: fetches carry the leader epoch, and a leader refuses requests with other epochs (KIP-320, 2.1).
         truncation_epoch_fencing: OffsetsForLeaderEpoch and ListOffsets requests carry the leader epoch, and a leader refuses requests with
             other epochs (KIP-320, 2.1).
@@ -531,6 +533,7 @@ class Release(ReprMixin):
     expand_needs_epoch_start: bool = _since("2.0")
     shrink_spares_equal_leo: bool = _since("2.1")
     fetch_epoch_fencing: bool = _since("2.1")
+    sessions_keep_epochs: bool = _since("2.7")
     truncation_epoch_fencing: bool = _since("2.1")
     hw_same_epoch: bool = _since("2.1")
     truncate_on_epoch_change: bool = _since("2.0")

@@ -15,15 +15,17 @@ class FollowerSession(metaclass=ABCMeta):
     Attributes:
         follower: the broker ID of the follower.
         parked: the delayed fetch; None if there is none.
+        has_epochs: whether the fetches carry leader epochs. In releases whose sessions forget epochs, only the first fetch does.
     """
 
-    __slots__ = ("follower", "parked")
+    __slots__ = ("follower", "has_epochs", "parked")
 
     follower: Final[int]
 
     def __init__(self, follower: int) -> None:
         self.follower = follower
         self.parked: FetchRequest | None = None
+        self.has_epochs = True
 
     def is_parked(self) -> bool:
         """Return whether a fetch is delayed. The result can be False even right after a fetch was delayed, because the fetch itself can

@@ -45,7 +45,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
             entry.session.mark_dirty(entry)  # the next fetch counts in the new epoch, or can add this follower to the ISR
     if new_epoch:
         if broker.release.fetch_epoch_fencing or not was_leader:
-            _complete_fetches(partition)
+            _complete_fetches(partition, fenced_only=was_leader)
         journal = broker.journal
         before = journal.cause
         journal.cause = journal.emit(
@@ -130,14 +130,15 @@ def _refuse_delayed_produce(partition: Partition, error: str) -> None:
         partition.delayed.refuse(error)
 
 
-def _complete_fetches(partition: Partition) -> None:
-    """Complete the delayed fetches that arrived in a former leader epoch.
+def _complete_fetches(partition: Partition, *, fenced_only: bool = False) -> None:
+    """Complete the delayed fetches that arrived in a former leader epoch, or with `fenced_only` only those that carry this epoch.
 
     The senders of the delayed fetches detect the change of leader from the leader epoch or the leader's ID.
     """
     for entry in partition.sessions:
         entry.session.mark_dirty(entry)
-        entry.session.complete()
+        if entry.session.has_epochs or not fenced_only:
+            entry.session.complete()
     _complete_consumer_fetches(partition)
 
 

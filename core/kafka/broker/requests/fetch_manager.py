@@ -14,7 +14,7 @@ from core.kafka.broker.follower.fetcher import FOREVER, tuple_of
 from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
-from core.kafka.broker.requests.fetch_session import FetchedPartition, FetchSession, PartitionRead, SessionPartition
+from core.kafka.broker.requests.fetch_session import FetchedPartition, FetchSession, PartitionRead, SessionPartition, without_epoch
 from core.kafka.broker.requests.partition_fetch import check_fetch, update_follower_fetch_state
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import FetchedRecords, fetched_ranges
@@ -104,6 +104,9 @@ class FetchManager:
             self.mark_possibly_late(session)
         elif session is None:
             return None
+        elif not self.broker.release.sessions_keep_epochs:
+            session.forget_epochs()
+            changed = tuple(map(without_epoch, changed))
         for tp in forgotten:
             self._remove_from_session(tp, session)
         session.update(changed, forgotten)

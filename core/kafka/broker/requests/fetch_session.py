@@ -17,8 +17,8 @@ from core.kafka.broker.follower_session import FollowerSession, SessionEntry
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.errors import NONE
-from core.kafka.ids import NO_OFFSET, TopicPartition
-from core.kafka.messages import FetchPartitionFields, FetchRequest, FetchResponse
+from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
+from core.kafka.messages import FetchPartition, FetchPartitionFields, FetchRequest, FetchResponse
 from core.sim.long_polling import NOT_YET, LongPoll
 
 FetchedPartition = Any
@@ -243,6 +243,13 @@ class FetchSession(FollowerSession):
             self.put_back(taken)
         return news
 
+    def forget_epochs(self) -> None:
+        """Forget the leader epochs with which the session began (`CachedPartition#reqData` before 2.5)."""
+        if self.has_epochs:
+            self.has_epochs = False
+            for entry in self.partitions.values():
+                entry.asked = without_epoch(entry.asked)
+
     def update(self, changed: tuple[FetchPartitionFields, ...], forgotten: tuple[TopicPartition, ...]) -> None:
         """Update the session's partitions with the contents of a fetch (`FetchSession#update`)."""
         partitions, dirty = self.partitions, self.dirty
@@ -261,3 +268,9 @@ class FetchSession(FollowerSession):
                 if left is not None:
                     left.dirty = False
             dirty[:] = [entry for entry in dirty if entry.dirty]
+
+
+def without_epoch(asked: FetchPartitionFields) -> FetchPartitionFields:
+    """Return what a follower asks for, without the leader epoch."""
+    tp, offset, _epoch, last_fetched_epoch, cause = asked
+    return FetchPartition(tp, offset, NO_EPOCH, last_fetched_epoch, cause)

@@ -161,6 +161,18 @@ def test_a_new_epoch_of_the_same_leader_answers_waiting_fetches_if_they_carry_th
         assert [part.error for part in answer.parts()] == [errors.FENCED_LEADER_EPOCH]
 
 
+@pytest.mark.parametrize(("release", "answered"), [("2.1", False), ("2.4", False), ("2.7", True)])
+def test_before_2_5_a_waiting_fetch_of_a_session_carries_no_epoch(release: str, answered: bool) -> None:
+    """`CachedPartition#reqData` at 2.1.1 and 2.4.1 (KAFKA-9338): only the fetch that begins a session is fenced."""
+    bench = BrokerBench(RELEASES[release])
+    bench.partition_is((1, 2), (1, 2))
+    bench.broker.handle(bench.fetch_request(2, 0), broker_address(2))
+    assert bench.answered(2) is not None
+    bench.broker.handle(bench.fetch_request(2, 0, max_wait_ms=500)._replace(full=False, changed=()), broker_address(2))
+    bench.partition_is((1, 2), (1, 2), leader_epoch=6, partition_epoch=2)
+    assert (bench.answered(2) is not None) is answered
+
+
 def test_a_consumer_that_waits_at_a_follower_is_answered_when_the_follower_becomes_the_leader() -> None:
     """`Partition#makeLeader`, `DelayedFetch#tryComplete`: whatever waited at the former role is read anew."""
     bench = BrokerBench(me=2)

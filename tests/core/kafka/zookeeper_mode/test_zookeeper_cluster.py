@@ -551,13 +551,17 @@ def test_a_leader_that_is_not_alive_is_told_as_none() -> None:
     assert broker.metadata_cache.topic_leaders("t") == ((0, 3),)
 
 
-@pytest.mark.parametrize("release", ["0.9", "0.11", "1.1", "2.0"])
-def test_without_epochs_in_fetches_a_follower_that_has_not_heard_of_a_new_epoch_stays_in_sync(release: str) -> None:
-    """Before 2.1, a leader counts the fetches of a follower that does not know the leader's new epoch yet."""
+@pytest.mark.parametrize(
+    ("release", "stays"),
+    [("0.9", True), ("0.11", True), ("1.1", True), ("2.0", True), ("2.1", True), ("2.4", True), ("2.7", False), ("2.8", False)],
+)
+def test_a_follower_that_has_not_heard_of_a_new_epoch_stays_in_sync_before_2_5(release: str, stays: bool) -> None:
+    """Before 2.1, fetches carry no epoch; before 2.5, fetch sessions forget it (KAFKA-9338, `CachedPartition#reqData` at 2.1.1 and 2.4.1)."""
     bench = Bench((0, 1), release=release)
     bench.do(acts.Produce("t", 5), 2 * SECOND)
     leader = bench.broker(0)
     leader.handle(LeaderAndIsrRequest(0, 1, ((TP, PartitionRegistration((0, 1), (0, 1), 0, 1, 1), 0),), (0, 1)), "b0")
     bench.wait(60 * SECOND)
     assert (leader.partitions[TP].leader_epoch, bench.broker(1).partitions[TP].leader_epoch) == (1, 0)
+    assert [event[7] for event in bench.kinds("fetch-failed")] == ([] if stays else [0])
     assert bench.kinds("isr-shrink-proposed") == []
