@@ -150,6 +150,22 @@ class DurabilityObserver(Protocol):
     def replicas_of(self, tp: TopicPartition, /) -> tuple[int, ...]:
         """Return the brokers that have a replica of a partition. Only causes depend on the result."""
 
+    def creation(self, tp: TopicPartition, /) -> int:
+        """Return the event that created a partition; 0 if there is none. Only causes depend on the result."""
+
+    def last_election(self, tp: TopicPartition, /) -> tuple[int, int, int]:
+        """Return the leader that the controller registered last, the event of its election, and the time of the election, in µs. Only
+        causes depend on the result."""
+
+    def last_shrink(self, tp: TopicPartition, /) -> int:
+        """Return the event that last removed a replica from the ISR of a partition; 0 if there is none. Only causes depend on the result."""
+
+    def last_move(self, tp: TopicPartition, /) -> int:
+        """Return the act that last asked for a reassignment of a partition; 0 if there is none. Only causes depend on the result."""
+
+    def holding_back(self, tp: TopicPartition, /) -> tuple[int, ...]:
+        """Return the followers whose fetches the high watermark of a partition waits for. Only causes depend on the result."""
+
     def partition_deleted(self, tp: TopicPartition, /) -> None:
         """Record that a partition's topic was deleted together with the partition's records, which do not count as lost."""
 

@@ -127,6 +127,7 @@ class ClusterNodes(Simulation):
         self.page_cache = RandomStream(f"{seed}:page-cache")
         self.account.records_in_hand = self.records_in_hand
         self.account.polled_by_members = self.polled_by_members
+        self.account.followers_behind = self.followers_behind
 
     def initial_settings(self) -> Settings:
         """Return the settings that the cluster is built with."""
@@ -203,6 +204,18 @@ class ClusterNodes(Simulation):
         """Return the process with the given name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Process) else None
+
+    def followers_behind(self, tp: TopicPartition, leader: int) -> tuple[int, ...]:
+        """Return the followers whose fetches the high watermark of a partition waits for on a broker; empty if the broker does not lead. If
+        the broker does not run, it waited for any members of the ISR.
+        """
+        broker = self.brokers.get(leader)
+        if broker is None:
+            return ()
+        if not self.network.alive[broker.address]:
+            return self.account.of(tp).registered_isr
+        partition = broker.partitions.get(tp)
+        return () if partition is None else partition.followers_behind()
 
     def records_in_hand(self, group: str) -> tuple[PolledRecords, ...]:
         """Return the records that the running processes and workers of a group have polled but not finished."""

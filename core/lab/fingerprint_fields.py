@@ -16,7 +16,7 @@ LAB_FIELDS: Final[Table] = {
     Losses: Declared(history=("loss_causes",)),
     PartitionAccount: Declared(
         history=(
-            "accepted", "elected_by", "acked_count", "lost_count", "lost_acknowledged", "lost_read", "duplicated", "under_since",
+            "accepted", "created_by", "elected_by", "elected_at", "moved_by", "registered_isr", "shrunk_by", "acked_count", "lost_count", "lost_acknowledged", "lost_read", "duplicated", "under_since",
             "under_total", "offline_since", "offline_total",
         ),
     ),

@@ -37,6 +37,13 @@ disturbance that lasts is `LASTS`."""
 
 LASTS: Final = 2**62
 
+Hindrance = tuple[int, int, int]
+"""How much a disturbance explains, when it began in µs, and the number of the event that began it.
+
+A disturbance explains as much as it lasted, in µs, of the time in which something did not happen: what began a moment ago does not explain
+why nothing has happened for long. A disturbance that lets messages through explains half of that.
+"""
+
 
 class Disturbances:
     """The disturbances of nodes and links, in the past and now.
@@ -62,6 +69,10 @@ class Disturbances:
     def last_change(self, what: Hashable) -> int:
         """Return the event that last changed something; 0 if there is none."""
         return self._changes.get(what, 0)
+
+    def take_change(self, what: Hashable) -> int:
+        """Return the event that last changed something, and forget it; 0 if there is none."""
+        return self._changes.pop(what, 0)
 
     def started(self, node: str, event: int) -> None:
         """Record the event that started a node."""
@@ -89,9 +100,34 @@ class Disturbances:
         """Return the event that last disturbed a node; empty if there is none."""
         return tuple(event for _, event, *_ in self._spans.get(node, ())[-1:])
 
-    def between(self, sender: str, receiver: str, since: int, now: int) -> tuple[int, ...]:
-        """Return the events that, since a virtual time, disturbed two nodes or the link between them, most important first."""
-        return _ranked(self._found((sender, (sender, receiver), (receiver, sender), receiver), since), since, now)
+    def between(self, sender: str, receiver: str, since: int, now: int, *, one_way: bool = False) -> tuple[int, ...]:
+        """Return the events that, since a virtual time, disturbed two nodes or the link between them, most important first. With `one_way`,
+        the sender does not need answers, so that disturbances of the link from the receiver to the sender explain less.
+        """
+        found = self._found((sender, (sender, receiver), receiver), since, now)
+        back = self._found(((receiver, sender),), since, now)
+        return _ranked([*found, *(_halved(back) if one_way else back)])
+
+    def around(self, node: str, others: Iterable[str], bystanders: Iterable[str], since: int, now: int) -> list[Hindrance]:
+        """Return what, since a virtual time, kept a node from exchanging messages with others, most important first.
+
+        Args:
+            others: the nodes that the node needed.
+            bystanders: nodes that it might have needed. Their disturbances, and those of links between any of these nodes, explain less.
+        """
+        needed = tuple(dict.fromkeys((node, *others)))
+        places = (*needed, *((node, other) for other in needed), *((other, node) for other in needed))
+        nodes = dict.fromkeys((*needed, *bystanders))
+        further = (place for place in self._spans if place not in places and all(end in nodes for end in _ends(place)))
+        return _weighed([*self._found(places, since, now), *_halved(self._found(further, since, now))])
+
+    def everywhere(self, since: int, now: int) -> list[Hindrance]:
+        """Return everything that was disturbed since a virtual time, most important first."""
+        return _weighed(self._found(self._spans, since, now))
+
+    def touching(self, node: str, since: int, now: int) -> tuple[int, ...]:
+        """Return the events that, since a virtual time, disturbed a node or any of its links, most important first."""
+        return _ranked(self._found([place for place in self._spans if node in _ends(place)], since, now))
 
     def anywhere(self, since: int, now: int, near: tuple[str, ...] = (), among: Callable[[str], bool] | None = None) -> tuple[int, ...]:
         """Return the events that, since a virtual time, disturbed anything, most important first.
@@ -102,10 +138,10 @@ class Disturbances:
         """
         ranks: tuple[list[Any], ...] = ([], [], [], [])
         for place in self._spans:
-            ends = place if isinstance(place, tuple) else (place,)
+            ends = _ends(place)
             matters = among is None or all(map(among, ends))
             ranks[(0 if matters else 2) + (not any(node in near for node in ends))].append(place)
-        return tuple(event for places in ranks for event in _ranked(self._found(places, since), since, now))
+        return tuple(event for places in ranks for event in _ranked(self._found(places, since, now)))
 
     def why_silent(self, sender: str, receiver: str, since: int, now: int) -> tuple[int, ...]:
         """Return the events because of which `receiver` has received nothing from `sender` since a virtual time, most important first.
@@ -120,17 +156,36 @@ class Disturbances:
         """Return the events because of which a node has not done its work since a virtual time: what disturbed it, or its start."""
         return self.between(node, node, since, now) or ((self._starts[node],) if self._starts.get(node) else ())
 
-    def _found(self, places: Iterable[Any], since: int) -> list[tuple[Any, Span]]:
-        return [(place, span) for place in places for span in self._spans.get(place, ()) if span[3] >= since]
+    def _found(self, places: Iterable[Any], since: int, now: int) -> list[tuple[Any, Hindrance]]:
+        """Return the disturbances of places since a virtual time. If both directions of a link were disturbed at once, one event stands for
+        both."""
+        found: dict[Any, tuple[Any, Hindrance]] = {}
+        for place in places:
+            for what, event, began, ended in self._spans.get(place, ()):
+                if ended >= since:
+                    lasted = min(ended, now) - max(began, since)
+                    both = (frozenset(place) if isinstance(place, tuple) else place, what, began)
+                    found.setdefault(both, (both, (lasted if what in _BLOCKING else lasted // 2, began, event)))
+        return list(found.values())
 
 
-def _ranked(found: list[tuple[Any, Span]], since: int, now: int) -> tuple[int, ...]:
-    """Return the events that began disturbances. Those that let no message through come first, and among them those that lasted longest.
+def _ends(place: Any) -> tuple[str, ...]:
+    """Return the nodes of a place."""
+    return place if isinstance(place, tuple) else (place,)
 
-    If both directions of a link were disturbed at once, one event stands for both.
-    """
-    ranked: dict[Any, tuple[bool, int, int, int]] = {}
-    for place, (what, event, began, ended) in found:
-        both = (frozenset(place) if isinstance(place, tuple) else place, what, began)
-        ranked.setdefault(both, (what not in _BLOCKING, max(began, since) - min(ended, now), began, event))
-    return tuple(dict.fromkeys(event for *_, event in sorted(ranked.values())))
+
+def _halved(found: Iterable[tuple[Any, Hindrance]]) -> list[tuple[Any, Hindrance]]:
+    return [(both, (weight // 2, began, event)) for both, (weight, began, event) in found]
+
+
+def _weighed(found: Iterable[tuple[Any, Hindrance]]) -> list[Hindrance]:
+    """Return hindrances, those of the greatest weight first, and of several with the same weight the first."""
+    kept: dict[Any, Hindrance] = {}
+    for both, hindrance in found:
+        kept.setdefault(both, hindrance)
+    return sorted(kept.values(), key=lambda each: (-each[0], each[1], each[2]))
+
+
+def _ranked(found: Iterable[tuple[Any, Hindrance]]) -> tuple[int, ...]:
+    """Return the events that began disturbances, most important first."""
+    return tuple(dict.fromkeys(event for *_, event in _weighed(found)))

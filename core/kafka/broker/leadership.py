@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from core.kafka import errors, events
 from core.kafka.broker.partition import Partition
+from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.replica import Replica
-from core.kafka.ids import NO_LEADER
+from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import Term
 from core.kafka.partition_registration import PartitionRegistration
 
@@ -98,10 +99,25 @@ def _apply_registration(partition: Partition, registration: PartitionRegistratio
     partition.adding = registration.adding
 
 
+def why_not_leader(broker: PartitionContext, tp: TopicPartition) -> tuple[int, ...]:
+    """Return the events because of which a broker does not lead a partition, most important first; empty if there are none: the last
+    election and, if this broker won it, what kept the broker from hearing of that.
+    """
+    leader, event, time = broker.account.last_election(tp)
+    unheard = broker.network.disturbances.touching(broker.address, time, broker.journal.now) if leader == broker.id else ()
+    return (event, *unheard) if event else ()
+
+
 def _complete_delayed_operations(partition: Partition) -> None:
     """Complete the operations that are waiting on this broker, which is no longer the leader. Delayed produce requests fail, and the
     responses to delayed fetches report the new leader."""
+    journal = partition.broker.journal
+    before = journal.cause
+    leader, elected, _ = partition.broker.account.last_election(partition.tp)
+    if elected and leader == partition.leader:
+        journal.cause = elected
     _refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
+    journal.cause = before
     _complete_fetches(partition)
 
 

@@ -62,9 +62,6 @@ _STAY_PENDING: Final = frozenset(
 _REVERT: Final = frozenset({errors.OPERATION_NOT_ATTEMPTED, errors.INELIGIBLE_REPLICA})
 """If the response to an ISR proposal is an error in `_REVERT`, the leader reverts to the committed ISR."""
 
-LOG_START: Final = "log start"
-"""In `Disturbances.changed`, with a partition: the event that last deleted records at the beginning of its log."""
-
 
 class Partition:
     """One partition on one broker.
@@ -91,6 +88,7 @@ class Partition:
             HW.
         last_high_watermark: the sequence number of the event that last raised the HW.
         changed_by: the sequence number of the event that last changed the leader, the ISR, or min.insync.replicas.
+        min_isr_changed_by: the sequence number of the event that last changed min.insync.replicas; 0 before the first change.
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
         delayed: writes with acks=all that are waiting for the HW; None until the first such write, to save memory.
         consumers: the consumer fetches that are waiting for the HW, in the order in which they were registered.
@@ -102,7 +100,7 @@ class Partition:
     __slots__ = (
         "account", "adding", "broker", "changed_by", "consumers", "delayed", "held_back_at", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
-        "maximal_isr", "min_isr", "number", "partition_epoch", "pending", "proposal",
+        "maximal_isr", "min_isr", "min_isr_changed_by", "number", "partition_epoch", "pending", "proposal",
         "remotes", "replicas", "sessions", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
     )  # fmt: skip
 
@@ -142,6 +140,7 @@ class Partition:
         self.last_high_watermark: Column = 0
         self.uncommitted_since: Column = 0
         self.refresh_settings()
+        self.min_isr_changed_by = 0
 
     @property
     def is_leader(self) -> bool:
@@ -166,7 +165,7 @@ class Partition:
         """Reload min.insync.replicas."""
         before, self.min_isr = self.min_isr, self.broker.settings.integer("min.insync.replicas", broker=self.broker.id, topic=self.tp.topic)
         if self.min_isr != before:
-            self.changed_by = self.broker.journal.cause
+            self.changed_by = self.min_isr_changed_by = self.broker.journal.cause
         self.update_under_min_isr()
 
     # --- epochs ----------------------------------------------------------------------------------------------------
@@ -398,6 +397,18 @@ class Partition:
         return replica is not None and replica.last_sent_high_watermark < self.log.high_watermark
 
     # --- the high watermark ----------------------------------------------------------------------------------------
+
+    def why_under_min_isr(self) -> tuple[int, ...]:
+        """Return the events because of which the ISR is too small, most important first: what last made the ISR smaller or
+        min.insync.replicas larger. 0 is no event."""
+        return (max(self.broker.account.last_shrink(self.tp), self.min_isr_changed_by) or self.changed_by,)
+
+    def followers_behind(self) -> tuple[int, ...]:
+        """Return the followers that hold back the HW; empty if every record is committed. Only causes depend on the result."""
+        leo = self.log.leo
+        if self.log.high_watermark == leo:
+            return ()
+        return tuple(replica.broker for replica in self.remotes if replica.leo < leo and replica.in_maximal_isr)
 
     def maybe_increment_leader_hw(self) -> bool:
         """Raise the HW to the smallest LEO among the replicas that can hold it back (`Partition#maybeIncrementLeaderHW`). Return True if

@@ -10,7 +10,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
 from core.kafka.broker.hosted_partitions import HostedPartitions
-from core.kafka.broker.leadership import make_follower, make_leader, mark_offline, stop_partition
+from core.kafka.broker.leadership import make_follower, make_leader, mark_offline, stop_partition, why_not_leader
 from core.kafka.broker.log_manager.log_directories import LogDirectories
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import AppendCompletion
@@ -22,7 +22,7 @@ from core.kafka.broker.requests.list_offsets import list_offsets
 from core.kafka.broker.transactions.add_partitions_to_txn_manager import AddPartitionsToTxnManager
 from core.kafka.broker.transactions.internal_topic_owner import InternalTopicOwner
 from core.kafka.broker.transactions.write_txn_markers import write_txn_markers
-from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.log.cleaner.compacted_term import single_records
 from core.kafka.log.leader_term import Batch, BatchFields
 from core.kafka.log.producer_state import NO_GUARD
@@ -39,6 +39,7 @@ from core.kafka.messages import (
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.transaction.transaction_messages import WriteTxnMarkersRequest
 from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
+from core.sim.disturbances import DEAD
 
 
 class ReplicaManager:
@@ -202,6 +203,8 @@ class ReplicaManager:
             journal.cause = cause or last_change(partition.tp) or arrived
             tp = partition.tp
             if registration.leader not in live:
+                dead = broker.network.disturbances.current(broker_address(registration.leader), DEAD)
+                journal.cause = dead or last_change((tp, registration.leader, registration.leader_epoch)) or journal.cause
                 journal.emit(
                     events.LeaderUnavailable.kind,
                     broker.id, tp.topic, tp.partition, registration.leader, registration.leader_epoch, partition.leader, partition.leader_epoch,
@@ -451,7 +454,7 @@ class ReplicaManager:
             return
         partition = self.partitions.get(request.tp)
         if partition is None or not partition.is_leader:
-            why = () if partition is None else (partition.changed_by,)
+            why = why_not_leader(self.broker, request.tp) or (() if partition is None else (partition.changed_by,))
             refuse_produce(self.broker, sender, request, self.hosted.missing_error(request.tp), (), 0, why=why)
             return
         if request.transactional_id and self.add_partitions_manager.needs_verification(request):

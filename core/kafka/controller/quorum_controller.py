@@ -218,6 +218,8 @@ class QuorumController(Node):
         )
         if states.next is not states.current:
             if states.next is BrokerControlState.UNFENCED:
+                if not self.journal.cause:
+                    self.journal.blame(self.network.disturbances.last_of(sender) or self.why_silent(sender, self.journal.now))
                 handle_broker_unfenced(self.replication, registration)
             elif states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
                 handle_broker_in_controlled_shutdown(self.replication, registration)
@@ -239,7 +241,7 @@ class QuorumController(Node):
         limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
         if by_session:
             address, since, disturbances = broker_address(broker), self.journal.now - silent, self.network.disturbances
-            found = disturbances.between(address, self.address, since, self.journal.now)
+            found = disturbances.between(address, self.address, since, self.journal.now, one_way=True)
             self.journal.blame(found or disturbances.last_of(address) or self.why_silent(address, since))
         handle_broker_fenced(self.replication, broker, silent, limit)
         self.heartbeats.fence(broker)

@@ -106,6 +106,8 @@ class ReplicationControlManager(TopicRegistry):
         new = merge(old, change)
         journal = self.journal
         before = journal.cause
+        if target is None and (old.adding or old.removing) and not (new.adding or new.removing):
+            journal.blame(tuple(dict.fromkeys(cause for cause in (self.account.last_move(tp), before) if cause)))
         if change.election not in ("", "none"):
             journal.cause = journal.emit(
                 events.LeaderElected.kind,

@@ -16,6 +16,7 @@ from core.kafka.controller.placement import UsableBroker, assign_replicas_to_bro
 from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, broker_at
+from core.kafka.last_changes import EXPIRED
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings.registry import SETTINGS
 from core.kafka.settings.settings import Settings
@@ -144,6 +145,11 @@ class ZooKeeperReplication(TopicRegistry):
         new = attrs.evolve(old, isr=state.isr, leader=state.leader, leader_epoch=state.leader_epoch, partition_epoch=version)
         journal = self.journal
         before = journal.cause
+        last_change = self.zookeeper.network.disturbances.last_change
+        if old.leader not in (NO_LEADER, new.leader) and not self.is_active(old.leader):
+            # The controller handles the deaths of several brokers at once. The death of the leader changes the leader.
+            expired = last_change((EXPIRED, broker_address(old.leader)))
+            journal.blame(tuple(dict.fromkeys(cause for cause in (expired, before) if cause)))
         if state.election:
             journal.cause = journal.emit(
                 events.LeaderElected.kind, tp.topic, tp.partition, new.leader, old.leader, new.leader_epoch, new.isr, state.election, state.reason
@@ -157,6 +163,7 @@ class ZooKeeperReplication(TopicRegistry):
         cause = journal.cause if journal.cause != before else journal.seq
         journal.cause = before
         self.zookeeper.network.disturbances.changed(tp, cause)
+        self.zookeeper.network.disturbances.changed((tp, new.leader, new.leader_epoch), cause)
         return cause
 
     def assignment_written(self, topic: str, assignments: tuple[ReplicaAssignment, ...]) -> None:

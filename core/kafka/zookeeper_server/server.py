@@ -13,6 +13,7 @@ import attrs
 
 from core.kafka import events
 from core.kafka.ids import ZOOKEEPER
+from core.kafka.last_changes import EXPIRED
 from core.kafka.zookeeper_server.protocol import (
     ANY_VERSION,
     BAD_VERSION,
@@ -167,6 +168,7 @@ class ZooKeeper(Node):
             journal.blame(self.why_silent(session.address, session.last_heard))
         journal.cause = journal.emit(events.SessionExpired.kind, int(session.address[1:]), journal.now - session.last_heard, limit)
         self.network.disturbances.changed(number, journal.cause)
+        self.network.disturbances.changed((EXPIRED, session.address), journal.cause)
         self._end(session)
         journal.cause = before
 

@@ -48,6 +48,10 @@ def _no_members(_: str) -> tuple[RecordsInHand, ...]:
     return ()
 
 
+def _nobody(_: TopicPartition, __: int) -> tuple[int, ...]:
+    return ()
+
+
 def _none(_: str) -> tuple[PolledRecords, ...]:
     """Return no records, because the account has no cluster."""
     return ()
@@ -71,11 +75,12 @@ class DurabilityAccount:
         retries: the account of retry services.
         records_in_hand: the function that returns the records that the running processes of a group have polled but not finished.
         polled_by_members: the function that returns the records that a group's running members have polled but not processed.
+        followers_behind: the function that returns the followers whose fetches the high watermark of a partition waits for on a broker.
         record_observer: the observer of batches and reads, such as an audit or a trace; None if there is no observer.
     """
 
     __slots__ = (
-        "_pending_batches", "check_exposure", "consumption", "electable_brokers_changed", "elections", "expands", "exposed", "journal", "latencies",
+        "_first_failures", "_pending_batches", "check_exposure", "consumption", "electable_brokers_changed", "elections", "expands", "exposed", "followers_behind", "journal", "latencies",
         "partitions", "polled_by_members", "processing", "record_observer", "records_in_hand", "requests_may_repeat", "retries", "services", "shrinks",
     )  # fmt: skip
 
@@ -91,6 +96,7 @@ class DurabilityAccount:
     services: Final[ServiceAccount]
     retries: Final[RetryAccount]
     _pending_batches: Final[dict[tuple[str, int], tuple[Term, int]]]
+    _first_failures: Final[dict[tuple[str, int], int]]
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -109,8 +115,10 @@ class DurabilityAccount:
         self.retries = RetryAccount(journal)
         self.records_in_hand: Callable[[str], tuple[PolledRecords, ...]] = _none
         self.polled_by_members: Callable[[str], tuple[RecordsInHand, ...]] = _no_members
+        self.followers_behind: Callable[[TopicPartition, int], tuple[int, ...]] = _nobody
         self.record_observer: RecordObserver | None = None
         self._pending_batches = {}
+        self._first_failures = {}
 
     def of(self, tp: TopicPartition) -> PartitionAccount:
         """Return the account of one partition."""
@@ -201,7 +209,10 @@ class DurabilityAccount:
             self._check_order(tp, broker, term, base, request, log)
         else:
             self.of(tp).duplicated += request.records
-            self.journal.emit(events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
+            failed = self._first_failures.get(key, 0)
+            self.journal.emit_because(
+                failed, events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records
+            )
 
     def _check_order(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
         """Report a batch that follows a batch that its producer created later."""
@@ -220,6 +231,8 @@ class DurabilityAccount:
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
         """Record that an attempt to produce a batch failed. `sent_at` is -1 if the batch was never sent."""
+        if (producer, batch_id) in self._pending_batches:
+            self._first_failures.setdefault((producer, batch_id), event)
         if self.record_observer is not None:
             self.record_observer.batch_failed(producer, batch_id, sent_at, event)
 
@@ -319,6 +332,7 @@ class DurabilityAccount:
         """
         if not self.requests_may_repeat:
             self._pending_batches.pop((producer, batch_id), None)
+            self._first_failures.pop((producer, batch_id), None)
 
     def became_leader(self, tp: TopicPartition, broker: int, leader_epoch: int, log: ReplicaLog) -> None:
         """Record that a broker became leader. From now on, the account compares records with the log of this broker, unless a newer leader
@@ -364,7 +378,13 @@ class DurabilityAccount:
     def partition_changed(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
         """Record that the controller committed a new state of a partition."""
         account, now = self.of(tp), self.journal.now
+        if not account.replicas:
+            account.created_by = self.journal.cause
         account.replicas = registration.replicas
+        if registration.isr != account.registered_isr:
+            if not set(account.registered_isr) <= set(registration.isr):
+                account.shrunk_by = self.journal.cause
+            account.registered_isr = registration.isr
         under = is_under_replicated(registration)
         if under and account.under_since < 0:
             account.under_since = now
@@ -380,13 +400,34 @@ class DurabilityAccount:
         if registration.leader != account.registered_leader:
             account.registered_leader = registration.leader
             if registration.leader != NO_LEADER:
-                account.elected_by = self.journal.cause
+                account.elected_by, account.elected_at = self.journal.cause, now
         if account.log is not None:
             self.check_exposure(tp)
 
     def replicas_of(self, tp: TopicPartition) -> tuple[int, ...]:
         """Return the brokers that have a replica of a partition."""
         return self.of(tp).replicas
+
+    def creation(self, tp: TopicPartition) -> int:
+        """Return the event that created a partition; 0 if there is none."""
+        return self.of(tp).created_by
+
+    def last_election(self, tp: TopicPartition) -> tuple[int, int, int]:
+        """Return the leader that the controller registered last, the event of its election, and the time of the election."""
+        account = self.of(tp)
+        return account.registered_leader, account.elected_by, account.elected_at
+
+    def last_shrink(self, tp: TopicPartition) -> int:
+        """Return the event that last removed a replica from the ISR of a partition; 0 if there is none."""
+        return self.of(tp).shrunk_by
+
+    def last_move(self, tp: TopicPartition) -> int:
+        """Return the act that last asked for a reassignment of a partition; 0 if there is none."""
+        return self.of(tp).moved_by
+
+    def holding_back(self, tp: TopicPartition) -> tuple[int, ...]:
+        """Return the followers whose fetches the high watermark of a partition waits for, as far as its newest leader knows."""
+        return self.followers_behind(tp, self.of(tp).leader)
 
     def partition_deleted(self, tp: TopicPartition) -> None:
         """Record that the topic of a partition was deleted. After the deletion of the topic, no further records of the partition can be

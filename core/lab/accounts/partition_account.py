@@ -58,8 +58,12 @@ class PartitionAccount:
         newest_batches: by producer, the appended batch that the producer created last, as (batch ID, term, first offset).
         out_of_order: the number of records that were appended after records that their producer sent later.
         replicas: the brokers that have a replica.
+        created_by: the sequence number of the event that created the partition.
+        registered_isr: the ISR that the controller has registered.
+        shrunk_by: the sequence number of the event that last removed a replica from the ISR; 0 before the first.
         registered_leader: the leader that the controller has registered.
-        elected_by: the sequence number of the last election event.
+        elected_by, elected_at: the sequence number of the last election event, and its time; 0 before the first.
+        moved_by: the sequence number of the act that last asked for a reassignment; 0 before the first.
         acked_count, lost_count, lost_acknowledged, lost_read, duplicated: the total numbers of records that were acknowledged, lost, lost
             after the acknowledgment, lost after a consumer read them, and duplicated.
         leader: the newest leader that has started to lead.
@@ -80,8 +84,13 @@ class PartitionAccount:
     committed_end: int = 0
     losses: Losses | None = None
     replicas: tuple[int, ...] = ()
+    created_by: int = 0
+    registered_isr: tuple[int, ...] = ()
+    shrunk_by: int = 0
     registered_leader: int = NO_LEADER
     elected_by: int = 0
+    elected_at: int = 0
+    moved_by: int = 0
     acked_count: int = 0
     lost_count: int = 0
     lost_acknowledged: int = 0

@@ -21,6 +21,7 @@ from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.controller.reassignment import dead_target_error
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
+from core.kafka.last_changes import RETENTION
 from core.kafka.settings.registry import setting_named
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
@@ -58,6 +59,8 @@ def _set(cluster: ClusterNodes, act: acts.Set) -> find.CheckThenDo:
     find.require_controller(cluster)
     yield
     cluster.network.disturbances.begin(SETTINGS, SETTING, cluster.journal.cause, cluster.now, cluster.now)
+    if "retention" in act.name:
+        cluster.network.disturbances.changed((RETENTION, act.topic or ""), cluster.journal.cause)
     cluster.submit_admin_request(AlterConfig(act.name, act.value, act.topic, act.broker))
 
 
@@ -166,6 +169,7 @@ def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.CheckThenDo:
         raise ActRefused("There is an existing assignment running.")
     _check_reassignment(cluster, act.partition, act.replicas)
     yield
+    cluster.account.of(act.partition).moved_by = cluster.journal.cause
     cluster.submit_admin_request(AlterPartitionReassignment(act.partition, act.replicas))
 
 

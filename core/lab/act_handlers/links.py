@@ -71,12 +71,14 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
     network = cluster.network
     for direction in ((a, b), (b, a)):
         link = network.link(direction)
+        before = (link.latency, link.jitter, link.loss_ppm)
         link.latency = link.latency if act.latency is None else act.latency
         link.jitter = link.jitter if act.jitter is None else act.jitter
         link.loss_ppm = link.loss_ppm if act.loss_ppm is None else act.loss_ppm
         changed = cluster.journal.emit(events.LinkChanged.kind, *direction, link.latency, link.jitter, link.loss_ppm)
         if link.latency > network.latency or link.jitter > network.jitter or link.loss_ppm > network.loss_ppm:
-            _disturb(cluster, direction, SLOW, changed)
+            if (link.latency, link.jitter, link.loss_ppm) != before or not network.disturbances.current(direction, SLOW):
+                _disturb(cluster, direction, SLOW, changed)  # otherwise, the link is as slow as before
         else:
             network.disturbances.end(direction, SLOW, cluster.now)
         if proxied:

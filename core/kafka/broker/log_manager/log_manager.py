@@ -11,8 +11,9 @@ from core.kafka import events
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.log_manager.log_cleaner import LogCleaner
-from core.kafka.broker.partition import LOG_START, Partition
+from core.kafka.broker.partition import Partition
 from core.kafka.ids import TopicPartition
+from core.kafka.last_changes import LOG_START, RETENTION
 from core.kafka.log.segments import delete_old_segments
 from core.sim.units import SECOND
 
@@ -108,7 +109,9 @@ class LogManager:
 
     def delete_old_segments(self) -> None:
         """Apply retention to the log of each replica, up to that replica's high watermark, whether the broker leads or follows the
-        partition (`LogManager#cleanupLogs`). Segments end because records are appended after them, so the last append is the cause.
+        partition (`LogManager#cleanupLogs`). The cause of a deletion by age is the setting: who
+        set it last, or the creation of the topic. Otherwise, segments end because records are appended after them, so the last append is the
+        cause.
         """
         broker = self._broker
         now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
@@ -121,7 +124,7 @@ class LogManager:
             old, before = log.log_start, log.readable_runs()
             for deleted in delete_old_segments(log, now):
                 journal.emit_because(
-                    log.last_append, events.SegmentsDeleted.kind,
+                    self._why_too_old(tp) if deleted.rule == "retention.ms" else log.last_append, events.SegmentsDeleted.kind,
                     broker.id, tp.topic, tp.partition, deleted.start, deleted.end, deleted.segments, deleted.rule,
                 )  # fmt: skip
             if log.log_start != old:
@@ -132,6 +135,11 @@ class LogManager:
                     broker.log_start_moved(tp)
                 else:
                     partition.log_start_moved()
+
+    def _why_too_old(self, tp: TopicPartition) -> int:
+        """Return the event that set the retention time of a partition."""
+        last_change, account = self._broker.network.disturbances.last_change, self._broker.account
+        return last_change((RETENTION, tp.topic)) or last_change((RETENTION, "")) or account.creation(tp)
 
     def _cleaner_due(self, _: object) -> None:
         self.cleaner.armed = False

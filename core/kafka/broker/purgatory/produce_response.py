@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.kafka import errors, events
 from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.ids import NO_OFFSET
+from core.kafka.last_changes import REFUSED
 from core.kafka.log.leader_term import Term
 from core.kafka.messages import ProduceRequest, ProduceResponse
 
@@ -42,5 +43,7 @@ def refuse_produce(
     journal.cause = journal.emit(
         events.AppendRefused.kind, broker.id, tp.topic, tp.partition, request.producer, request.records, error, isr, min_isr
     )
+    if request.acks:
+        broker.network.disturbances.changed((REFUSED, request.producer, request.batch_id), next(filter(None, why), before))
     send_produce_response(broker, sender, request, error, NO_OFFSET, None, log_start)
     journal.cause = before

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.broker.partition import LOG_START, Partition
+from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import AppendCompletion, DelayedAppend, DelayedProduce, DelayedProduces, DelayedWrite
 from core.kafka.broker.purgatory.produce_response import refuse_produce, send_produce_response
+from core.kafka.last_changes import GIVEN_UP, LOG_START
 from core.kafka.log.control_record import EndTransactionMarker
 from core.kafka.log.leader_term import BatchFields, Term
 from core.kafka.log.producer_state import NO_GUARD
@@ -31,7 +32,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     ) = request  # fmt: skip
     if acks == -1 and partition.under_min_isr:
         min_isr = partition.effective_min_isr()
-        refuse_produce(broker, sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, min_isr, why=(partition.changed_by,))
+        refuse_produce(broker, sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, min_isr, why=partition.why_under_min_isr())
         return
     if size > log.config.max_message_bytes * records:
         refuse_produce(broker, sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
@@ -184,7 +185,7 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
         verified = not (release.verifies_transactions and broker.config.verifies_transactions)
         error = producers.validate(producer_id, epoch, sequence, transactional=transactional, verified=verified, guard=guard)
         if error != errors.NONE:
-            why = _why_refused(partition, sender, request)
+            why = _why_refused(partition, sender, request, error)
             refuse_produce(broker, sender, request, error, partition.isr, partition.effective_min_isr(), log.log_start, why)
         return error == errors.NONE
     base, end = known.first_offset, known.last_offset + 1
@@ -198,20 +199,25 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
     return False
 
 
-def _why_refused(partition: Partition, sender: str, request: ProduceRequest) -> tuple[int, ...]:
+def _why_refused(partition: Partition, sender: str, request: ProduceRequest, error: str) -> tuple[int, ...]:
     """Return the events because of which the state of a producer refuses its batch, most important first.
 
-    A leader that no longer knows the producer has forgotten it when the log start moved (before 2.4). Otherwise, a marker has raised the
-    producer epoch or ended the transaction. If the batch was sent before that, it also matters what delayed the batch.
+    A leader that no longer knows the producer has forgotten it when the log start moved (before 2.4). A gap in the sequence numbers is what
+    a batch left that the producer gave up on. Otherwise, a marker has raised the producer epoch or ended the transaction. If an earlier
+    attempt failed, or if the batch was sent before the marker, what delayed the batch comes first: in time, it would have been accepted.
     """
     broker, tp, disturbances = partition.broker, partition.tp, partition.broker.network.disturbances
     forgotten = request.producer_id not in partition.producer_state().entries
     moved = disturbances.last_change((tp, LOG_START)) if forgotten and not broker.release.producers_outlive_segments else 0
     if moved:
         return (moved,)
-    ended = disturbances.last_change((tp, request.producer_id))
-    now = broker.journal.now
-    late = disturbances.between(sender, broker.address, now - request.timeout, now) if ended > broker.journal.cause else ()
+    given_up = disturbances.last_change((tp, request.producer, GIVEN_UP)) if error == errors.OUT_OF_ORDER_SEQUENCE_NUMBER else 0
+    if given_up:
+        return (given_up,)
+    ended, now, sent_by = disturbances.last_change((tp, request.producer_id)), broker.journal.now, broker.journal.cause
+    if request.attempt > 1:
+        return (sent_by, ended)
+    late = disturbances.between(sender, broker.address, now - request.timeout, now) if ended > sent_by else ()
     return (*late[: MAX_CAUSES - 2], ended)
 
 

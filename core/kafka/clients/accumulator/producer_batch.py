@@ -31,11 +31,12 @@ class ProducerBatch:
         content: the keys and values of the records; None if the simulation does not need them.
         cause: the event that caused the batch or, after a failed attempt, the event that caused the last failure.
         created_by: the event that caused the batch.
+        delays: the time that failed attempts took, in µs, by the event that made an attempt take so long or fail.
         overdue: whether a `produce-waiting` event has reported the batch.
     """
 
     __slots__ = (
-        "acks", "attempt", "bytes", "cause", "connecting", "connection_failures", "content", "correlation", "count", "created", "created_by", "id", "overdue",
+        "acks", "attempt", "bytes", "cause", "connecting", "connection_failures", "content", "correlation", "count", "created", "created_by", "delays", "id", "overdue",
         "producer_epoch", "producer_id", "queued_at", "renumbered", "sent_at", "sent_to", "sequence", "tp",
     )  # fmt: skip
 
@@ -44,6 +45,7 @@ class ProducerBatch:
     acks: Final[int]
     created: Final[int]
     created_by: Final[int]
+    delays: Final[dict[int, int]]
 
     def __init__(self, id: int, tp: TopicPartition, count: int, bytes: int, acks: int, created: int, cause: int) -> None:
         self.id = id
@@ -57,6 +59,7 @@ class ProducerBatch:
         self.connection_failures = 0
         self.cause = cause
         self.created_by = cause
+        self.delays = {}
         self.attempt = 0
         self.correlation = 0
         self.sent_to = ""

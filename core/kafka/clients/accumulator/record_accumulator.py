@@ -17,6 +17,7 @@ from core.kafka.clients.client_context import ClientContext
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, is_broker
 from core.kafka.log.wire.record_format import RecordShape
+from core.sim.disturbances import Hindrance
 from core.sim.units import SECOND, US_PER_MS
 
 
@@ -35,14 +36,18 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
             batches.
     """
 
-    __slots__ = ("_batch_id", "acks", "batching", "exponential_backoff", "in_flight", "queues", "sent", "timeout_check_armed")
+    __slots__ = (
+        "_batch_id", "_last_failures", "acks", "batching", "exponential_backoff", "in_flight", "queues", "sent", "timeout_check_armed",
+    )  # fmt: skip
 
     queues: Final[dict[TopicPartition, deque[ProducerBatch]]]
+    _last_failures: Final[dict[TopicPartition, tuple[int, int]]]
 
     def __init__(self, name: str, topic: str, acks: int, context: ClientContext) -> None:
         super().__init__(name, topic, context)
         self.acks = acks
         self.queues = {}
+        self._last_failures = {}
         self.in_flight: dict[int, ProducerBatch] = {}
         self.exponential_backoff = False
         self.sent = 0
@@ -202,18 +207,63 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return self.network.disturbances.anywhere(since, self.journal.now, (self.address,), is_broker) or self.why_slow(since)
 
     def why_overdue(self, batch: ProducerBatch) -> tuple[int, ...]:
-        """Return the events because of which a batch has had no response: what made its last attempt fail, what keeps its leader silent, or
-        what the leader is waiting for. In by-hand mode, the leader waits because no follower was told to fetch."""
-        journal, disturbances = self.journal, self.network.disturbances
+        """Return the events because of which a batch has had no response: what made its attempts fail or take long, what keeps its leader
+        silent, and what its leader waits for.
+
+        What happened first comes first: without it, the first attempt would have succeeded, and nothing later would have mattered. A batch
+        that was never sent waits for the first batch of its partition. What delayed that one most comes first, because the beginning of its
+        delays can be over.
+        """
+        queued = not batch.attempt
+        if queued:
+            batch = min((each for each in self.incomplete_batches() if each.tp == batch.tp), key=lambda each: each.id, default=batch)
+        delays: dict[int, int] = {}
+        waits = batch.correlation in self.in_flight
+        if queued_by := self._queued_by(batch):
+            delays[queued_by] = batch.sent_at - batch.created
+        for event, weight in batch.delays.items():
+            delays[event] = delays.get(event, 0) + weight
+        if waits or not batch.attempt or (not delays and batch.cause == batch.created_by):
+            for weight, _, event in self.hindrances(batch, batch.sent_at if waits else batch.created):
+                delays[event] = delays.get(event, 0) + weight
+        if queued:
+            return tuple(sorted(delays, key=lambda event: (-delays[event], event))) or (batch.cause,)
+        return tuple(delays) or (batch.cause,)
+
+    def _queued_by(self, batch: ProducerBatch) -> int:
+        """Return the event that delayed the batches before a batch that is in its first attempt; 0 if it did not have to wait for them."""
+        failed_at, reason = self._last_failures.get(batch.tp, (-1, 0))
+        return reason if batch.attempt == 1 and batch.created <= failed_at < batch.sent_at else 0
+
+    def hindrances(self, batch: ProducerBatch, since: int) -> list[Hindrance]:
+        """Return what, since a virtual time, kept the broker to which a batch was sent, or the leader of its partition, from responding. If
+        nothing did, the broker waited for others, such as a coordinator. In by-hand mode, a leader waits because no follower was told to
+        fetch.
+        """
         leaders = self.leaders_of(batch.tp.topic)
         leader = leaders[batch.tp.partition][0] if batch.tp.partition < len(leaders) else NO_LEADER
         node = batch.sent_to or (broker_address(leader) if leader != NO_LEADER else self.address)
-        failed = (batch.cause,) if batch.cause != batch.created_by else ()
-        found = disturbances.between(node, self.address, batch.created, journal.now) or failed
-        places = (node, self.address, *map(broker_address, self.account.replicas_of(batch.tp)))
-        if not found and not self.by_hand:
-            found = disturbances.anywhere(batch.created, journal.now, (node,), places.__contains__)
-        return found or (batch.cause,)
+        behind = () if self.by_hand else tuple(map(broker_address, self.account.holding_back(batch.tp)))
+        replicas = () if self.by_hand else tuple(map(broker_address, self.account.replicas_of(batch.tp)))
+        now, disturbances = self.journal.now, self.network.disturbances
+        found = disturbances.around(node, (self.address, *behind), replicas, since, now)
+        return found if found or self.by_hand else disturbances.everywhere(since, now)
+
+    def attempt_failed(self, batch: ProducerBatch, reason: int) -> None:
+        """Record how long an attempt took that failed for a reason. If something explains at least a third of that time, it is what delayed
+        the batch. `reason` is the event that made the attempt fail.
+        """
+        if not batch.attempt:
+            return
+        if queued_by := self._queued_by(batch):
+            batch.delays[queued_by] = batch.sent_at - batch.created
+        took = self.journal.now - batch.sent_at
+        found = self.hindrances(batch, batch.sent_at) if took > STALL_BOUND // 10 else []
+        if found and 3 * found[0][0] >= took:
+            reason = found[0][-1]
+        reason = reason or batch.cause
+        batch.delays[reason] = batch.delays.get(reason, 0) + took + self.backoff(batch.attempt)
+        self._last_failures[batch.tp] = (self.journal.now, max(batch.delays, key=lambda event: (batch.delays[event], -event)))
 
     def until_next_timeout(self, most: int) -> int:
         """Return the time in µs until the next request timeout or delivery timeout, capped at `most`."""

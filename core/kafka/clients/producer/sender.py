@@ -23,6 +23,7 @@ from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.producer.producer_sequences import NONE, ProducerSequences
 from core.kafka.clients.producer.transaction_manager import TransactionManager
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition, broker_address
+from core.kafka.last_changes import GIVEN_UP, REFUSED
 from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
 from core.sim.clock import RIGHT
 from core.sim.units import SECOND
@@ -366,12 +367,17 @@ class Sender(RecordAccumulator):
 
     def _report_failure(self, batch: ProducerBatch, error: str, *, retry: bool) -> None:
         journal = self.journal
+        refused = self.network.disturbances.take_change((REFUSED, self.name, batch.id))
+        self.attempt_failed(
+            batch, journal.cause if error in (errors.NETWORK_EXCEPTION, errors.REQUEST_TIMED_OUT) else refused or journal.cause
+        )
         batch.cause = journal.emit(
             events.ProduceFailed.kind,
             self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, error, retry,
         )  # fmt: skip
         self.account.batch_failed(self.name, batch.id, batch.sent_at if batch.attempt else -1, batch.cause)
         if not retry:
+            self.network.disturbances.changed((batch.tp, self.name, GIVEN_UP), batch.cause)
             before, journal.cause = journal.cause, batch.cause
             journal.emit(
                 events.ProduceGivenUp.kind,

@@ -135,6 +135,8 @@ class PartitionReassignments(ControllerComponent):
         self, tp: TopicPartition, target: tuple[int, ...], out: tuple[int, ...], reason: str, callback: Callback, *about: object
     ) -> None:
         self.context.assignments[tp] = ReplicaAssignment(target)
+        journal = self.broker.journal
+        journal.cause = self.broker.account.last_move(tp) or journal.cause  # that a replica caught up only completes the move
         self.partitions.change([tp], self.partitions.elect_for_reassignment, reason, self._leader_moved, tp, out, reason, callback, about)
 
     def _leader_moved(self, tp: TopicPartition, out: tuple[int, ...], reason: str, callback: Callback, about: tuple[object, ...]) -> None:

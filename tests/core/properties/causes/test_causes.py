@@ -10,7 +10,7 @@ import pytest
 
 from core.lab.sentences import sentence
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.sim.disturbances import CUT, DEAD, HELD, SLOW, Disturbances
+from core.sim.disturbances import CUT, DEAD, HELD, PAUSED, SLOW, Disturbances
 from core.sim.events import causes_of, first_cause
 from core.sim.journal import MAX_CAUSES, Journal
 from scenarios.logs.line_decoder import LineDecoder
@@ -93,7 +93,7 @@ def test_disturbances_are_ranked_by_how_much_they_explain() -> None:
     found.begin(("b", "a"), HELD, 3, 20)
     found.end(("b", "a"), HELD, 30)
     found.begin(("a", "c"), CUT, 4, 0)
-    assert found.why_silent("a", "b", 10, 100) == (2, 3, 1), "a dead process explains more than a link that was held for a moment"
+    assert found.why_silent("a", "b", 10, 100) == (2, 1, 3), "what lasted longer explains more"
     assert found.why_silent("a", "b", 40, 100) == (2, 1), "what ended before does not explain anything"
     assert found.current("a", DEAD) == 2
     found.end("a", DEAD, 110)
@@ -103,6 +103,19 @@ def test_disturbances_are_ranked_by_how_much_they_explain() -> None:
     assert found.why_silent("d", "b", 40, 109) == (1, 4, 2), "nothing else is known: first what is near, then the rest"
     found.started("d", 9)
     assert Disturbances().why_silent("d", "e", 0, 9) == ()
+
+
+def test_a_disturbance_explains_as_much_as_it_lasted() -> None:
+    found = Disturbances()
+    found.begin(("b", "a"), HELD, 1, 0)
+    found.begin("a", DEAD, 2, 40)
+    assert found.between("a", "b", 0, 100) == (1, 2)
+    assert found.between("a", "b", 0, 100, one_way=True) == (2, 1), "an answer that is held explains less than a sender that is dead"
+    found.begin("c", PAUSED, 3, 0)
+    found.begin(("c", "b"), SLOW, 4, 0)
+    assert found.around("b", ("a",), ("c",), 0, 100) == [(100, 0, 1), (60, 40, 2), (50, 0, 3), (25, 0, 4)]
+    assert found.around("b", ("a", "c"), (), 0, 100) == [(100, 0, 1), (100, 0, 3), (60, 40, 2), (50, 0, 4)]
+    assert found.touching("c", 0, 100) == (3, 4)
 
 
 def test_an_event_can_have_several_causes() -> None:
@@ -132,7 +145,7 @@ def test_an_event_with_several_causes_is_read_as_it_was_written() -> None:
     assert LineDecoder(ClusterSpec((BrokerSpec(1),)))(line.replace(b',"more_causes":[3]', b"")) == (9, 5, 8, "act", "elect", "{}")
 
 
-@pytest.mark.parametrize("run", random_runs(8), ids=str)
+@pytest.mark.parametrize("run", [*random_runs(8), Played(REPLICATION, "15", "4.1")], ids=str)
 def test_every_harm_leads_to_what_was_done(run: Played) -> None:
     log = run.play().log
     ends = {log.chain(harm)[-1][3] for harm in log.harms}
@@ -143,7 +156,6 @@ def test_every_harm_leads_to_what_was_done(run: Played) -> None:
 @pytest.mark.parametrize(
     ("run", "kind", "why", "act", "of"),
     [
-        (Played(LIBRARY, "t6-retention-forgets-producer", "1.1"), "append-refused", "segments-deleted", "load", '"producer":"plain"'),
         (Played(LIBRARY, "t8-marker-without-time", "2.7"), "append-refused", "link-held", "hold", '"old"'),
         (Played(LIBRARY, "d4-log-dir-failure", "3.7"), "produce-waiting", "log-dir-failed", "fail-dir", '"broker":1'),
     ],
@@ -155,6 +167,53 @@ def test_the_first_cause_of_harm_is_what_happened_to_it(run: Played, kind: str, 
     assert chain[1][3] == why
     assert chain[-1][3:5] == ("act", act)
     assert of in chain[-1][5]
+
+
+def test_a_move_changes_the_leader_not_the_fetch_that_completes_it() -> None:
+    log = Played(REPLICATION, "12", "3.7").play().log
+    chain = log.chain(next(harm for harm in log.harms if harm[3] == "append-refused" and harm[1] == 9_743_339))
+    assert [event[3] for event in chain] == ["append-refused", "leader-elected", "act"]
+    assert chain[-1][4] == "reassign"
+
+
+def test_the_cause_of_a_deletion_by_age_is_the_setting() -> None:
+    log = Played(LIBRARY, "t6-retention-forgets-producer", "1.1").play().log
+    chain = log.chain(next(harm for harm in log.harms if harm[3] == "append-refused"))
+    assert [event[3] for event in chain] == ["append-refused", "segments-deleted", "topic-created"]
+    assert chain[-1][4] == "orders"
+
+
+@pytest.mark.parametrize(
+    ("run", "kind", "time", "act", "of"),
+    [
+        # The leader waits for a held fetch first, and only then for a dead follower.
+        (Played(LIBRARY, "t14-unreplicated-coordinator-state", "4.3"), "produce-waiting", 7_000_000, "hold", '"b5","b2"'),
+        # The leader of a partition in a directory that works waits for a follower that died.
+        (Played(LIBRARY, "d4-zookeeper-log-dir-failure", "2.8"), "produce-waiting", 12_050_000, "kill", '"broker":1'),
+        # A link that is set to what it is already does not become slower.
+        (Played(REPLICATION, "11", "3.6"), "produce-waiting", 28_200_000, "link", '"loss-ppm":300000'),
+        # A broker that has not heard of its own election refuses because of that election, not of the one before.
+        (Played(REPLICATION, "16", "4.2"), "append-refused", 99_602_500, "shutdown", '"broker":1'),
+        # The controller needs a broker's heartbeats, not the broker the answers.
+        (Played(REPLICATION, "10", "3.3"), "broker-fenced", 19_239_704, "kill", '"broker":2'),
+        # A broker that starts is told of the state that an earlier death left.
+        (Played(TRANSACTIONS, "5", "2.7"), "leader-unavailable", 31_196_432, "kill", '"broker":1'),
+        # A leader changes because it died itself, not because of another broker whose death the controller handles at the same time.
+        (Played(TRANSACTIONS, "0", "0.11"), "append-refused", 17_679_793, "pause", '"broker":3'),
+        # A retry comes late because the first attempt was held.
+        (Played(LIBRARY, "t8-marker-without-time", "2.7"), "append-refused", 610_002_500, "hold", '"old","b1"'),
+        # A retry duplicates because the first attempt failed, not the last one.
+        (Played(LIBRARY, "d4-zookeeper-log-dir-failure", "2.8"), "records-duplicated", 49_136_501, "kill", '"broker":1'),
+    ],
+    ids=lambda value: str(value),
+)
+def test_harm_leads_to_what_was_necessary(run: Played, kind: str, time: int, act: str, of: str) -> None:
+    recording = run.play()
+    harm = next(each for each in recording.log.harms if each[3] == kind and each[1] == time)
+    end = recording.log.chain(harm)[-1]
+    assert end[3:5] == ("act", act)
+    assert of in end[5]
+    assert verdicts(run, recording, [harm])[0].outcome == PREVENTED
 
 
 @pytest.mark.parametrize(
