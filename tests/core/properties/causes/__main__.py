@@ -12,12 +12,13 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 
 import attrs
 
 from tests.core.properties.causes.chains import HARMS, STARTS, faults
-from tests.core.properties.causes.counterfactual import NAMED, OTHERWISE, OUTCOMES, PREVENTED, Verdict, sample, some, verdicts
+from tests.core.properties.causes.counterfactual import NAMED, OTHERWISE, OUTCOMES, PREVENTED, SECOND, Verdict, sample, some, verdicts
 from tests.core.properties.causes.runs import LIBRARY, Played, library, random_runs
 
 LEAST: Final = 0.95
@@ -63,6 +64,27 @@ def found(task: tuple[Played, int, int]) -> Found:
     return Found(run, harms, open_, tuple(faults(log)), tuple(verdicts(run, recording, tried)))
 
 
+def _played(tasks: list[tuple[Played, int, int]], jobs: int) -> Iterator[Found]:
+    """Play runs in some processes, and yield what they show."""
+    if jobs == 1:
+        yield from map(found, tasks)
+        return
+    with multiprocessing.Pool(jobs) as pool:
+        yield from pool.imap(found, tasks, chunksize=2)
+
+
+def _report(each: Found, *, verbose: bool) -> None:
+    """Print what is wrong in a run and, with `verbose`, each harm that was not prevented."""
+    for (kind, last), count in each.open.items():
+        print(f"{each.run}: {count} × {kind} ends at {last}", flush=True)
+    for wrong in each.wrong:
+        print(f"{each.run}: {wrong}", flush=True)
+    for verdict in each.verdicts if verbose else ():
+        if verdict.outcome != PREVENTED:
+            others = ", ".join(f"{act[4]} {act[5]}" for act in verdict.others)
+            print(f"{each.run}: {verdict.harm[:4]} {verdict.outcome}: without {verdict.act[4:6]}, then {others}", flush=True)
+
+
 def _table(all_found: list[Found]) -> Counter[str]:
     """Print the figures by kind of event. Return how often each outcome occurred."""
     harms, open_, tried = Counter[str](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
@@ -70,7 +92,7 @@ def _table(all_found: list[Found]) -> Counter[str]:
         harms.update(each.harms)
         open_.update(each.open)
         tried.update((verdict.harm[3], verdict.outcome) for verdict in each.verdicts)
-    heads = ("prevented", "named", "otherwise", "wrong", "stays")
+    heads = ("prevented", "named", "second", "otherwise", "wrong", "stays")
     print(f"{'event':<24} {'count':>9} {'open':>6} {'tried':>6} " + " ".join(heads))
     for word, kinds in HARMS.items():
         for kind in kinds:
@@ -96,33 +118,27 @@ def main(arguments: list[str]) -> int:
     runs = [*([] if options.no_library else library()), *random_runs(options.runs)]
     runs = [run for run in runs if options.only in str(run)]
     all_found: list[Found] = []
-    with multiprocessing.Pool(options.jobs) as pool:
-        for each in pool.imap(found, [(run, options.most, options.in_all) for run in runs], chunksize=2):
+    try:
+        for each in _played([(run, options.most, options.in_all) for run in runs], options.jobs):
             all_found.append(each)
-            for (kind, last), count in each.open.items():
-                print(f"{each.run}: {count} × {kind} ends at {last}", flush=True)
-            for wrong in each.wrong:
-                print(f"{each.run}: {wrong}", flush=True)
-            if options.verbose:
-                for verdict in each.verdicts:
-                    if verdict.outcome != PREVENTED:
-                        others = ", ".join(f"{act[4]} {act[5]}" for act in verdict.others)
-                        print(f"{each.run}: {verdict.harm[:4]} {verdict.outcome}: without {verdict.act[4:6]}, then {others}", flush=True)
+            _report(each, verbose=options.verbose)
+    except KeyboardInterrupt:
+        print("interrupted; the figures are those of the runs so far")
     outcomes = _table(all_found)
     open_ends, wrong_arrows = sum(sum(each.open.values()) for each in all_found), sum(len(each.wrong) for each in all_found)
     tried = outcomes.total()
-    prevented, explained = outcomes[PREVENTED], outcomes[NAMED] + outcomes[OTHERWISE]
+    prevented, explained = outcomes[PREVENTED], outcomes[NAMED] + outcomes[SECOND] + outcomes[OTHERWISE]
     unexplained = tried - prevented - explained
     print(
-        f"{len(runs)} runs, {time.monotonic() - began:.0f} s: {open_ends} chains end elsewhere, and {wrong_arrows} arrows cannot be true."
+        f"{len(all_found)} runs, {time.monotonic() - began:.0f} s: {open_ends} chains end elsewhere, and {wrong_arrows} arrows cannot be true."
     )
     print(
         f"Without the act at the end of its chain, {prevented:,} of {tried:,} harms do not happen ({prevented / max(tried, 1):.1%}; "
         f"at least {LEAST:.0%} must not)."
     )
     print(
-        f"{explained:,} happen because another cause took the place of the act ({explained / max(tried, 1):.1%}), and {unexplained:,} are not "
-        f"explained ({unexplained / max(tried, 1):.1%}; none may be)."
+        f"{explained:,} happen because another cause took the place of the act, or was needed, too ({explained / max(tried, 1):.1%}), and "
+        f"{unexplained:,} are not explained ({unexplained / max(tried, 1):.1%}; none may be)."
     )
     return exit_code(open_ends + wrong_arrows, prevented, explained, tried)
 

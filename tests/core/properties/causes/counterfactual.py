@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Final
 
 import attrs
@@ -22,16 +23,17 @@ MOST: Final = 6
 
 PREVENTED: Final = "prevented"
 NAMED: Final = "each of several named causes is enough"
+SECOND: Final = "another of its named causes was needed"
 OTHERWISE: Final = "another cause took its place"
 WRONG: Final = "another act was the cause"
 STAYS: Final = "happens without it"
 
-OUTCOMES: Final = (PREVENTED, NAMED, OTHERWISE, WRONG, STAYS)
+OUTCOMES: Final = (PREVENTED, NAMED, SECOND, OTHERWISE, WRONG, STAYS)
 """What can happen to a harm after the act at the end of its chain was left out.
 
 PREVENTED: it does not happen. NAMED and OTHERWISE: it happens until other acts are left out, too, and leaving out only the others does not
-prevent it, so each of them was enough. With NAMED, the chains of the harm lead to all of them. WRONG: leaving out only the others prevents
-it. STAYS: leaving out acts does not help.
+prevent it, so each of them was enough. With NAMED, the chains of the harm lead to all of them. SECOND and WRONG: leaving out only the others
+prevents it. With SECOND, the chains of the harm lead to them, but not first. STAYS: leaving out acts does not help.
 """
 
 
@@ -89,12 +91,15 @@ class Counterfactuals:
         return self._reruns[key].log
 
     def same(self, log: Log, harm: EventTuple) -> EventTuple | None:
-        """Return the event that reports the same harm in the run without some acts; None if there is none. In by-hand mode, time stands
-        still, so only what follows the same act can be the same harm.
+        """Return the event that reports the same harm in the run without some acts; None if there is none. An event that happens in
+        both runs at the same time is not another one that happens only in the original run. In by-hand mode, time stands still, so only
+        what follows the same act can be the same harm.
         """
-        found = (each for each in log.harms if abs(each[1] - harm[1]) <= NEAR and subject(each) == subject(harm))
+        original = self._recording.log
+        others = {each[1:2] + each[3:] for each in _like(original, harm) if each is not harm}
+        found = (each for each in _like(log, harm) if each[1] == harm[1] or each[1:2] + each[3:] not in others)
         if self._recording.by_hand:
-            place = self._recording.log.place(harm)
+            place = original.place(harm)
             found = (each for each in found if log.place(each) == place)
         return next(found, None)
 
@@ -108,16 +113,22 @@ class Counterfactuals:
             again = self.without(left_out, harm)
             same = self.same(again, harm)
             if same is None:
-                if others and self.same(self.without(left_out[1:], harm), harm) is None:
-                    return Verdict(run, harm, act, WRONG, tuple(others))
                 named = {log.place(end) for end in log.ends(harm)}
                 known = all(number in named for number in left_out[1:])
+                if others and self.same(self.without(left_out[1:], harm), harm) is None:
+                    return Verdict(run, harm, act, SECOND if known else WRONG, tuple(others))
                 return Verdict(run, harm, act, (NAMED if known else OTHERWISE) if others else PREVENTED, tuple(others))
             end = again.chain(same)[-1]
             if end[3] != Acted.kind or len(left_out) >= MOST:
                 return Verdict(run, harm, act, STAYS, tuple(others))
             others.append(end)
             left_out.append(again.place(end))
+
+
+def _like(log: Log, harm: EventTuple) -> Iterator[EventTuple]:
+    """Yield the events of a run that report harm like another event, and happen at about the same time."""
+    wanted = subject(harm)
+    return (each for each in log.harms if abs(each[1] - harm[1]) <= NEAR and subject(each) == wanted)
 
 
 def verdicts(run: Played, recording: Recording, harms: list[EventTuple]) -> list[Verdict]:

@@ -145,10 +145,13 @@ def library() -> list[Played]:
 
 
 def random_runs(count: int) -> list[Played]:
-    """Return the given number of random timelines: half of them of replication, and a quarter each of transactions and of groups."""
+    """Return the given number of random timelines: half of them of replication, and a quarter each of transactions and of groups. The
+    kinds alternate, so that a part of the list is a fair sample."""
     releases = list(RELEASES)
     transactional = [release.name for release in RELEASES.values() if release.transactions]
     of_replication = [Played(REPLICATION, str(seed), releases[seed % len(releases)]) for seed in range(count - count // 2)]
     others = range(count // 4)
     of_transactions = [Played(TRANSACTIONS, str(seed), transactional[seed % len(transactional)]) for seed in others]
-    return [*of_replication, *of_transactions, *(Played(GROUPS, str(seed), "") for seed in range(count // 2 - count // 4))]
+    of_groups = [Played(GROUPS, str(seed), "") for seed in range(count // 2 - count // 4)]
+    placed = [(at / len(runs), run) for runs in (of_replication, of_transactions, of_groups) for at, run in enumerate(runs)]
+    return [run for _, run in sorted(placed, key=lambda each: each[0])]
