@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_reader import LogReader
 from tests.core.properties.causes.__main__ import exit_code
 from tests.core.properties.causes.chains import STARTS, Log, faults
-from tests.core.properties.causes.counterfactual import PREVENTED, sample, some, verdicts
+from tests.core.properties.causes.counterfactual import PREVENTED, STAYS, WRONG, sample, some, verdicts
 from tests.core.properties.causes.runs import GROUPS, LIBRARY, REPLICATION, TRANSACTIONS, Played, random_runs
 from tui.cli import main
 from tui.panels.inspector import paint_event_detail
@@ -233,6 +234,17 @@ def test_without_the_act_at_the_end_of_its_chain_harm_does_not_happen(run: Playe
     tried = verdicts(run, recording, sample(recording.log, 3))
     assert len(tried) >= 2
     assert {verdict.outcome for verdict in tried} == {PREVENTED}
+
+
+def test_a_sample_of_the_harm_in_random_runs_is_prevented_or_explained() -> None:
+    outcomes: Counter[str] = Counter()
+    for run in random_runs(12):
+        recording = run.play()
+        outcomes.update(verdict.outcome for verdict in verdicts(run, recording, some(run, sample(recording.log, 3), 3)))
+    assert outcomes.total() > 30
+    assert not outcomes[WRONG]
+    assert not outcomes[STAYS]
+    assert outcomes[PREVENTED] >= 0.85 * outcomes.total()
 
 
 @pytest.mark.parametrize(
