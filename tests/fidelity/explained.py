@@ -58,7 +58,8 @@ EXPLAINED: Final = {
 """The values that differ for a reason that the recording shows: the reason by `measure: where`."""
 
 DIFFERENT: Final[dict[str, str]] = {
-    "0.11.0.3-3": "the coordinator gives the producer a new ID at another time, so one batch more is written, and elections differ by a race",
+    "0.11.0.3-3": "when the idempotent producer loses its ID, its other batches fail; whether one of them had been acknowledged by then, and "
+    "whether an ISR changed once more, is a race",
     "2.1.1-2": "a follower that was being stopped was added to the ISR once more, where it stays as long as its log is as long as its leader's "
     "(KAFKA-7152)",
     "2.1.1-3": "followers that were being stopped were added to the ISR once more, and the controller removed them again, in a higher epoch",
