@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import functools
 import io
-import os
 import traceback
 from typing import Any, ClassVar
 
@@ -16,7 +12,6 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.driver import Driver
-from textual.filter import ANSIToTruecolor
 from textual.markup import escape
 
 from core.kafka.errors import KafkaError
@@ -26,7 +21,8 @@ from scenarios.io.standard_streams import print_error
 from tui.actions.action import Action
 from tui.actions.all_actions import ACTIONS
 from tui.app.command_palette_names import NameProvider
-from tui.app.signals import LeaveRequest, leave_on_signals
+from tui.app.signals import leave_on_signals
+from tui.app.terminal_app import TerminalApp
 from tui.dialogs.details import DetailsDialog
 from tui.dialogs.dialog import TypeAheadScreen
 from tui.dialogs.question import QuestionDialog
@@ -37,8 +33,6 @@ from tui.rendering.palette import PALETTES, palette_of, theme_of
 from tui.session.garbage_collection import STARTUP_SECONDS
 from tui.session.loading import LoadedSession, load_session
 from tui.session.play_target import PlayTarget
-from tui.terminal.filters import AsciiFilter, PlainFilter
-from tui.terminal.foreign_text import ControlCharacterFilter
 
 
 class ActionProvider(Provider):
@@ -80,7 +74,7 @@ def _caller(main_screen: MainScreen, action: Action) -> Any:
     return call
 
 
-class Playground(App[int]):
+class Playground(TerminalApp):
     """The playground's Textual application, which shows one session at a time."""
 
     CSS_PATH = "playground.tcss"
@@ -98,42 +92,15 @@ class Playground(App[int]):
             display: the display options.
             driver: the Textual driver, for pictures and tests; if None, Textual chooses the driver.
         """
-        no_color = os.environ.pop("NO_COLOR", None)  # Textual would turn colors into grays; `PlainFilter` removes them completely.
-        try:
-            super().__init__(driver_class=driver)
-        finally:
-            if no_color is not None:
-                os.environ["NO_COLOR"] = no_color
+        super().__init__(display, driver)
         self.loaded = loaded
-        self.leaving: LeaveRequest | None = None
-        """The handler for signals that quit the application."""
         self.failure = ""
         """The traceback of the first uncaught error. An uncaught error ends the playground."""
-        self.display_options = display
         self._open_main_screen(self.DEFAULT_MODE)
-        self.few_colors = self.console.color_system == "256"
-        self._plain, self._ascii = PlainFilter(enabled=False), AsciiFilter(enabled=display.wants_ascii)
-        # No widget uses ANSI colors, so the filter that converts them is not needed.
-        self._filters = [
-            ControlCharacterFilter(),
-            *(each for each in self._filters if not isinstance(each, ANSIToTruecolor)),
-            self._plain,
-            self._ascii,
-        ]
         for name in PALETTES:
             self.register_theme(theme_of(name))
         self.set_keymap(display.keymap.for_textual())
         self.use_palette(display.palette_for(self.console))
-
-    def get_driver_class(self) -> type[Driver]:
-        """Return the driver class. In a terminal, the driver class is `TerminalDriver`, which quits the application when the terminal
-        closes."""
-        found = super().get_driver_class()
-        if found.__name__ != "LinuxDriver":
-            return found
-        from tui.terminal.driver import TerminalDriver
-
-        return TerminalDriver
 
     def _open_main_screen(self, mode: str) -> None:
         """Add a mode with a new main screen for the session."""
@@ -241,8 +208,7 @@ class Playground(App[int]):
 
     def on_mount(self) -> None:
         """Start to handle the signals that quit the application, and schedule the work to do after startup."""
-        if self.leaving is not None:
-            self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
+        self.quit_on_signals()
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.set_timer(STARTUP_SECONDS, self._settle)
 
@@ -261,11 +227,6 @@ class Playground(App[int]):
     def _fail(self, told: str) -> None:
         self.failure = self.failure or told
         self._close_messages_no_wait()
-
-    def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
-        """Quit with the given exit code after the current callback. If the event loop is already closed, do nothing."""
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(self.exit, code)
 
     def _settle(self) -> None:
         """Add the first keyframe and freeze long-lived objects after the first screen is shown."""

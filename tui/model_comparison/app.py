@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import functools
-import os
 from time import monotonic
 from typing import ClassVar, Final
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding
-from textual.driver import Driver
-from textual.filter import ANSIToTruecolor
 from textual.strip import Strip
 from textual.widget import Widget
 
 from core.lab.model_comparison.live import END, NAMES, WEAK_NAMES, LiveComparison
 from core.lab.model_comparison.systems import variant_named
 from core.sim.units import SECOND, US_PER_MS
-from tui.app.signals import LeaveRequest, leave_on_signals
+from tui.app.signals import leave_on_signals
+from tui.app.terminal_app import TerminalApp
 from tui.main_screen.display_options import DisplayOptions
 from tui.model_comparison.painting import Scene, paint_scene
 from tui.rendering.palette import palette_of, theme_of
 from tui.rendering.rows import blank
-from tui.terminal.filters import AsciiFilter, PlainFilter
-from tui.terminal.foreign_text import ControlCharacterFilter
 
 SPEEDS: Final = (0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10)
 """The speeds that the user can choose, in virtual seconds per wall second."""
@@ -56,7 +49,7 @@ class Models(Widget, can_focus=True):
         app.show()
 
 
-class ModelComparison(App[int]):
+class ModelComparison(TerminalApp):
     """The Textual application that shows the replication models."""
 
     TITLE = "isrlab"
@@ -72,41 +65,20 @@ class ModelComparison(App[int]):
 
     def __init__(self, seed: int = 0, display: DisplayOptions = DisplayOptions()) -> None:  # noqa: B008 (frozen)
         """Create the application with a seed and the display options."""
-        no_color = os.environ.pop("NO_COLOR", None)  # Textual would turn colors into grays; `PlainFilter` removes them completely.
-        try:
-            super().__init__()
-        finally:
-            if no_color is not None:
-                os.environ["NO_COLOR"] = no_color
+        super().__init__(display)
         self.seed = seed
-        self.leaving: LeaveRequest | None = None
-        """The handler for signals that quit the application."""
         self.names = NAMES
         self.playing = False
         self.pace = SPEEDS.index(1)
         self.selected = 0
         self.shows_help = self.shows_history = self.shows_copies = False
-        self.display_options = display
         name = display.palette_for(self.console)
-        self.paint = palette_of(name, few=self.console.color_system == "256")
-        self._filters = [
-            ControlCharacterFilter(), *(each for each in self._filters if not isinstance(each, ANSIToTruecolor)),
-            PlainFilter(enabled=name == "plain"), AsciiFilter(enabled=display.wants_ascii),
-        ]  # fmt: skip
+        self.paint = palette_of(name, few=self.few_colors)
+        self._plain.enabled = name == "plain"
         theme = theme_of(name)
         self.register_theme(theme)
         self.set_reactive(App.theme, theme.name)
         self._begin()
-
-    def get_driver_class(self) -> type[Driver]:
-        """Return the driver class. In a terminal, the driver class is `TerminalDriver`, which quits the application when the terminal
-        closes."""
-        found = super().get_driver_class()
-        if found.__name__ != "LinuxDriver":
-            return found
-        from tui.terminal.driver import TerminalDriver
-
-        return TerminalDriver
 
     def compose(self) -> ComposeResult:
         """Yield the screen's only widget."""
@@ -116,13 +88,7 @@ class ModelComparison(App[int]):
         """Start the timer that advances virtual time."""
         self.query_one(Models).focus()
         self.set_interval(TICK, self._tick)
-        if self.leaving is not None:
-            self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
-
-    def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
-        """Quit with the given exit code after the current callback. If the event loop is already closed, do nothing."""
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(self.exit, code)
+        self.quit_on_signals()
 
     def _begin(self) -> None:
         self.systems = LiveComparison([variant_named(name) for name in self.names], self.seed)
