@@ -16,12 +16,16 @@ from scenarios.language.script import first_sentence
 from scenarios.readings.all_readings import ALL_READINGS
 
 
+def scenario_entry(header: catalogue.ScenarioHeader) -> Entry:
+    """Return the entry of a scenario."""
+    command = f"isrlab {'play' if header.for_kafka else 'run'} {header.name}"
+    return Entry("scenario", header.name, header.title, header.tags, header.about, header.script, command)
+
+
 def entries() -> Iterator[Entry]:
     """Yield all entries, those first that show something when they run."""
     headers = catalogue.headers()
-    for header in headers:
-        command = f"isrlab {'play' if header.for_kafka else 'run'} {header.name}"
-        yield Entry("scenario", header.name, header.title, header.tags, header.about, header.script, command)
+    yield from map(scenario_entry, headers)
     for error, meaning in ERROR_MEANINGS.items():
         named = re.compile(rf"\b{error}\b")
         shown = [header for header in headers if header.for_kafka and named.search(header.script)]

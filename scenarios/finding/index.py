@@ -132,11 +132,13 @@ def _score(fields: _Fields, word: str) -> float:
     if word == fields.entry.name.lower():
         return NAMED
     typed = _match(fields, word)
-    meant = (PHRASE if " " in word else SYNONYM) * max((_match(fields, other) for other in SYNONYMS.get(word, ())), default=0.0)
+    synonyms = max((_match(fields, other, inside=False) for other in SYNONYMS.get(word, ())), default=0.0)
+    meant = (PHRASE if " " in word else SYNONYM) * synonyms
     return max(typed, meant) + BOTH * min(typed, meant)
 
 
-def _match(fields: _Fields, word: str) -> float:
+def _match(fields: _Fields, word: str, inside: bool = True) -> float:
+    """Return how well an entry fits a word or a phrase as it is written. With `inside`, parts of words fit, too."""
     best = 0.0
     phrase = " " in word
     for weight, text, words in fields.weighted:
@@ -148,7 +150,7 @@ def _match(fields: _Fields, word: str) -> float:
             fit = WHOLE
         elif len(word) > 2 and any(one.startswith(word) for one in words):
             fit = BEGINS
-        elif len(word) > 3 and word in text:
+        elif inside and len(word) > 3 and word in text:
             fit = INSIDE
         else:
             fit = 0.0

@@ -119,11 +119,6 @@ class Scenario:
     title: str = attrs.field(default=attrs.Factory(lambda self: first_sentence(self.about), takes_self=True))
     tags: tuple[str, ...] = ()
 
-    @property
-    def headline(self) -> str:
-        """The first sentence of `about`."""
-        return first_sentence(self.about)
-
     def with_features(self, features: tuple[tuple[str, int], ...]) -> Scenario:
         """Return the same scenario in a cluster with the given feature levels."""
         return attrs.evolve(self, spec=self.spec.with_features(features)) if features else self

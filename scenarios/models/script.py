@@ -95,11 +95,6 @@ class ModelScenario:
     rest: int
     expects: tuple[ModelExpectation, ...]
 
-    @property
-    def headline(self) -> str:
-        """The first sentence of `about`."""
-        return first_sentence(self.about)
-
 
 def read_model_script(root: Fields, source: str) -> ModelScenario:
     """Read a script from the root node of its file.

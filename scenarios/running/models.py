@@ -85,7 +85,7 @@ def _script_of_scenario(scenario: Scenario, new_sink: Callable[[], Sink]) -> Scr
         raise InputError(f"{scenario.source}: the first partition has one replica; a comparison needs at least two copies")
     servers = {broker: f"n{number}" for number, broker in enumerate(replicas, 1)}
     timeline = [(time, act) for time, step in _timed_steps(scenario, new_sink) for act in step.acts]
-    script = script_of(scenario.name, scenario.headline, timeline, servers)
+    script = script_of(scenario.name, scenario.title, timeline, servers)
     if not script.fault.steps:
         words = ", ".join(dict.fromkeys(act.word for _, act in timeline)) or "none"
         raise InputError(

@@ -1,4 +1,4 @@
-"""The library of scenarios, grouped by subject area, with the purpose and the releases of each scenario.
+"""The library of scenarios, grouped by subject, with the title, the description, and the releases of each scenario.
 
 Enter starts a scenario under a chosen release.
 """
@@ -13,76 +13,85 @@ from textual.strip import Strip
 
 from core.kafka.release import CURRENT, RELEASES
 from scenarios import catalogue
+from scenarios.finding.entries import scenario_entry
+from scenarios.finding.index import Entry, Index
 from scenarios.language.script import Scenario, releases_of
+from scenarios.language.subjects import MAX_TITLE
 from scenarios.releases import release_named
 from tui.actions.context import Option, Question
-from tui.pages.filtered import FilteredPage, has_words
+from tui.pages.filtered import FilteredPage
 from tui.panels.events import colored
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 from tui.session.play_target import PlayTarget
 
-TOPICS: Final = {
-    "a": "Replicas and placement",
-    "b": "LEO and high watermark",
-    "c": "The ISR",
-    "d": "Brokers and controllers",
-    "e": "Truncation and leader epochs",
-    "f": "Durability settings",
-    "h": "Operations",
-    "l": "The log itself",
-    "s": "Stories of protocol bugs",
-}
-"""The subject areas of scenarios, by the first letter of the scenario's ID."""
-
-OTHER: Final = "Real clusters, recorded"
 FREE: Final = "three brokers under load"
 """The name of the playground without a script."""
 
 
 @attrs.frozen
 class ScenarioEntry:
-    """An entry of the library. If `scenario` is None, the entry is the playground without a script."""
+    """An entry of the library. If `scenario` is None, the entry is the playground without a script.
 
-    name: str
-    topic: str
-    headline: str
-    about: str
+    Attributes:
+        name, title, tags, about: the same as in a script.
+        entry: the entry of the index that finds it.
+        scenario: the loaded script, or None.
+    """
+
+    entry: Entry
     scenario: Scenario | None = None
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self.entry.name
+
+    @property
+    def title(self) -> str:
+        """The scenario's title."""
+        return self.entry.title
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The scenario's subjects, the main one first."""
+        return self.entry.tags
+
+    @property
+    def about(self) -> str:
+        """The scenario's description."""
+        return self.entry.text
 
     @property
     def id(self) -> str:
         """The scenario's ID in the catalog, such as `E1`; empty if it has no ID."""
-        return self.name.partition("-")[0].upper() if self.scenario is not None and self.topic != OTHER else ""
-
-
-def topic_of(name: str) -> str:
-    """Return the subject area that the first letter of a scenario's ID stands for; `OTHER` if the scenario's name contains no ID."""
-    first = name.partition("-")[0]
-    return TOPICS.get(first[:1], OTHER) if first[1:].isdecimal() else OTHER
+        first = self.name.partition("-")[0]
+        return first.upper() if first[1:].isdecimal() else ""
 
 
 def library() -> list[ScenarioEntry]:
-    """Return all scenarios and the playground, sorted by subject area."""
-    headline = "Three brokers, nine partitions, two producers, and a consumer: break something."
+    """Return the playground and all scenarios for Kafka, grouped by subject."""
+    title = "Three brokers, nine partitions, two producers, and a consumer"
     about = "A running cluster without a script. Kill brokers, cut links, and change settings; every event names its cause."
-    found = [ScenarioEntry(FREE, "Playground", headline, about)]
-    for name in catalogue.names():
-        scenario = catalogue.load(name)
-        found.append(ScenarioEntry(name, topic_of(name), scenario.headline, scenario.about, scenario))
-    order = ["Playground", *TOPICS.values(), OTHER]
-    return sorted(found, key=lambda entry: (order.index(entry.topic), _number(entry.name), entry.name))
-
-
-def _number(name: str) -> int:
-    digits = name.partition("-")[0][1:]
-    return int(digits) if digits.isdecimal() else 0
+    headers = [header for header in catalogue.headers() if header.for_kafka]
+    return [
+        ScenarioEntry(Entry("scenario", FREE, title, (), about)),
+        *(
+            ScenarioEntry(scenario_entry(header), catalogue.load(header.name))
+            for _, group in catalogue.by_subject(headers)
+            for header in group
+        ),
+    ]
 
 
 def matching(entries: Sequence[ScenarioEntry], wanted: str) -> list[ScenarioEntry]:
-    """Return the entries in which every search word occurs in the name, the subject area, or the description."""
-    return [entry for entry in entries if has_words(f"{entry.name} {entry.topic} {entry.about}", wanted)]
+    """Return the entries that fit the words, best first, as `isrlab find` does; all in their order if there are no words."""
+    if not wanted.split():
+        return list(entries)
+    by_name = {entry.name: entry for entry in entries}
+    index = Index(by_name[name].entry for name in sorted(by_name))
+    return [by_name[found.name] for found in index.find(wanted, len(entries))]
 
 
 def paint_scenarios(
@@ -90,7 +99,8 @@ def paint_scenarios(
 ) -> list[Strip]:
     """Paint the list, and below it the description of the selected scenario."""
     width, height = size
-    note = (f"filter: {wanted} · " if wanted else "") + f"{len(entries)} of {total} · / filters · ⏎ starts"
+    found = f"{len(entries)} of {total}"
+    note = f"filter: {wanted} · {found}, best first · ⏎ starts" if wanted else f"{found} · / filters · ⏎ starts"
     out = [rule("Scenarios", note, width, paint.title_focused, paint.faint, paint.muted)]
     if not entries:
         return [
@@ -103,17 +113,15 @@ def paint_scenarios(
     about = _about(chosen, paint, width)[: max(5, height // 2)]
     rows = max(1, height - len(about) - 2)
     top = max(0, min(selected - rows // 2, len(entries) - rows))
-    columns = (
-        Column("id"), Column("scenario"), Column("topic", rank=3), Column("description", rest=True, least=min(60, width // 3), rank=2),
-    )  # fmt: skip
+    columns = (Column("id"), Column("title", rest=True, least=MAX_TITLE), Column("scenario", rank=1), Column("subject", rank=2))
     table: list[list[Cell]] = []
     for entry in entries[top : top + rows]:
         table.append(
             [
                 (entry.id, paint.key),
-                [(entry.name, paint.partition), (" ● playing" if entry.name == playing else "", paint.good)],
-                (entry.topic, paint.muted),
-                (entry.headline, paint.text),
+                [("● playing  " if entry.name == playing else "", paint.good), (entry.title, paint.text)],
+                (entry.name, paint.partition),
+                ("".join(entry.tags[:1]), paint.muted),
             ]
         )
     out += paint_table(columns, table, paint, width, selected=selected - top, marks=True)
@@ -124,7 +132,7 @@ def paint_scenarios(
 
 def _about(entry: ScenarioEntry, paint: Palette, width: int) -> list[Strip]:
     scenario = entry.scenario
-    out = [rule(entry.name, entry.topic, width, paint.title, paint.faint, paint.muted)]
+    out = [rule(entry.name, ", ".join(entry.tags), width, paint.title, paint.faint, paint.muted)]
     for line in wrap(entry.about, width - 2):
         out.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
     if scenario is not None:
@@ -175,18 +183,23 @@ class ScenariosPage(FilteredPage):
 
     name: ClassVar[str] = "scenarios"
     what: ClassVar[str] = "scenarios"
-    words: ClassVar[str] = "Enter words from a name, a topic, or a description, for example truncation or e1"
+    words: ClassVar[str] = "Enter what you look for, in your own words, for example hanging transaction or e1"
 
     _entries: list[ScenarioEntry] | None = None
+    _found: tuple[str, list[ScenarioEntry]] | None = None
     _selected = ""
 
     def _shown(self) -> list[ScenarioEntry]:
         if self._entries is None:
             self._entries = library()
-        return matching(self._entries, self.wanted)
+        if self._found is None or self._found[0] != self.wanted:
+            if self.wanted:
+                self._selected = ""
+            self._found = (self.wanted, matching(self._entries, self.wanted))
+        return self._found[1]
 
     def _at(self, entries: Sequence[ScenarioEntry]) -> int:
-        wanted = self._selected or self.playing
+        wanted = self._selected or ("" if self.wanted else self.playing)
         return next((n for n, entry in enumerate(entries) if entry.name == wanted), 0)
 
     @property

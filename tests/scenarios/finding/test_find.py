@@ -107,6 +107,11 @@ def test_titles_count_more_than_texts_and_whole_words_more_than_parts() -> None:
     assert [entry.name for entry in Index(entries).find("disk")] == ["c", "d", "b", "a"]
 
 
+def test_synonyms_are_not_found_inside_other_words() -> None:
+    assert "hang" in SYNONYMS["hanging"]
+    assert Index([Entry("event", "a", "a change")]).find("hanging") == []
+
+
 def test_words_that_stand_together_in_a_title_count_more() -> None:
     entries = [Entry("event", "a", "a disk that is not slow"), Entry("event", "b", "a slow disk")]
     assert [entry.name for entry in Index(entries).find("slow disk")] == ["b", "a"]

@@ -161,7 +161,7 @@ expect:
         "s.yaml",
     )
     assert (scenario.name, scenario.seed, scenario.releases) == ("a-name", 7, ("0.10.2", "4.1"))
-    assert scenario.headline == "The first sentence, with 4.1 in it."
+    assert scenario.title == "The first sentence, with 4.1 in it."
     assert scenario.spec.brokers == (BrokerSpec(0), BrokerSpec(1, "a", False, (("num.replica.fetchers", 2),)))
     first, second, third = scenario.steps
     assert (first.at, first.acts) == (1_000_000, (acts.Kill(1),))

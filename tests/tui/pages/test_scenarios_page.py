@@ -1,10 +1,11 @@
-"""The page with the scenarios: every scenario is under its topic, the list can be filtered, and a scenario starts under the chosen release."""
+"""The page with the scenarios: every scenario is under its subject, the list can be filtered, and a scenario starts under the chosen release."""
 
 from __future__ import annotations
 
 import gc
 import re
 import weakref
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -13,33 +14,60 @@ from textual.widgets import Input
 from core.kafka.release import RELEASES, Release
 from core.sim.units import SECOND
 from scenarios import catalogue
+from scenarios.finding.entries import scenario_entry
+from scenarios.finding.index import Index
+from scenarios.language.subjects import SUBJECTS
 from scenarios.logs.log_reader import LogReader
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
-from tui.pages.scenarios import FREE, OTHER, library, matching, paint_scenarios, release_question, topic_of
+from tui.pages.scenarios import FREE, library, matching, paint_scenarios, release_question
 from tui.rendering.palette import COLOR
 from tui.session.play_target import PlayTarget
 
 
-def test_everything_is_there_under_its_topic() -> None:
+def test_everything_is_there_under_its_subject() -> None:
     entries = library()
     assert {entry.name for entry in entries} == {FREE, *catalogue.names()}
-    assert all(entry.headline for entry in entries)
     assert entries[0].name == FREE
+    titles = {header.name: header.title for header in catalogue.headers()}
+    assert all(entry.title == titles[entry.name] for entry in entries[1:])
+    subjects = [tag for tag, _ in groupby(entry.tags[0] for entry in entries[1:])]
+    assert subjects == [tag for tag in SUBJECTS if tag in subjects], "each subject once, in their order"
     by_name = {entry.name: entry for entry in entries}
-    assert (by_name["e1-data-loss"].id, by_name["e1-data-loss"].topic) == ("E1", "Truncation and leader epochs")
-    assert topic_of("captures-kill-9") == OTHER
-    assert by_name["captures-kill-9"].id == ""
+    assert (by_name["e1-data-loss"].id, by_name["captures-kill-9"].id, by_name[FREE].id) == ("E1", "", "")
     names = [entry.name for entry in entries]
-    assert names.index("s2-power-loss") < names.index("s10-maximal-isr"), "in the order of their numbers"
+    assert names.index("s6-join-at-the-epoch-start") < names.index("s10-maximal-isr"), "in the order of their numbers"
 
 
-def test_the_filter_looks_at_names_topics_and_descriptions() -> None:
+@pytest.mark.parametrize("words", ["hanging", "zone", "data center", "maintenance", "poison pill", "lost messages acks=1", "E1-"])
+def test_the_filter_finds_what_isrlab_find_finds(words: str) -> None:
     entries = library()
+    names = {entry.name for entry in entries}
+    shown = [entry.name for entry in matching(entries, words)]
+    found = Index(scenario_entry(header) for header in catalogue.headers() if header.for_kafka).find(words, len(entries))
+    assert shown == [one.name for one in found if one.name in names]
+    assert shown
+
+
+def test_without_words_the_filter_shows_everything() -> None:
+    entries = library()
+    assert matching(entries, " ") == entries
+    assert matching(entries, "xyzzy") == []
     assert [entry.name for entry in matching(entries, "E1-")] == ["e1-data-loss"]
-    assert {"e1-data-loss", "e2-divergence"} <= {entry.name for entry in matching(entries, "truncation epochs")}
-    assert matching(entries, "") == entries
-    assert matching(entries, "no such thing") == []
+
+
+async def test_a_filter_selects_the_best_answer_and_escape_shows_all_again() -> None:
+    async with playing() as (app, _main_screen, pilot):
+        await pilot.press("7", "slash")
+        app.screen.query_one(Input).value = "hanging"
+        await pilot.press("enter")
+        await pilot.pause()
+        text = screen_text(app)
+        assert re.search(r"filter: hanging · \d+ of \d+, best first", text)
+        assert re.search(r"► T1 +A transaction that hangs: a late batch opens it", text)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert f"{len(library())} of {len(library())}" in screen_text(app)
 
 
 def test_the_releases_it_was_written_for_come_first() -> None:
