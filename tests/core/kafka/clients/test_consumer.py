@@ -335,3 +335,124 @@ def test_a_consumer_begins_at_a_time(since: int, position: int) -> None:
         run.cluster.step()
         first = list(consumer.positions)
     assert first == [position]
+
+
+# A consumer whose requests get no response
+
+
+def test_a_fetch_without_a_response_is_given_up_after_request_timeout_ms() -> None:
+    """`NetworkClient#handleTimedOutRequests` closes the connection and asks for metadata. After retry.backoff.ms, the consumer fetches anew."""
+    bench = ConsumerBench("earliest")
+    bench.fetches()
+    bench.run(29_900)
+    assert bench.consumer.in_flight
+    assert bench.sent(MetadataRequest) == []
+    bench.run(200)
+    asked = bench.one_sent(MetadataRequest)
+    bench.consumer.handle(MetadataResponse(asked.correlation, "t", ((1, 3),)), "b1")
+    bench.run(200)
+    late = bench.request
+    assert bench.fetches() == (0, 3)
+    part = FetchedPartition(TP, errors.NONE, 0, (FetchedRange(0, 20, Term(3, 1), 2_000),), 20, 0, -1, -1, 0)
+    bench.consumer.handle(ConsumerFetchResponse(late.correlation, (part,)), "b1")
+    assert bench.consumer.positions == [0], "the response to the former request comes too late"
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (part,)), "b1")
+    assert bench.consumer.positions == [20]
+
+
+@pytest.mark.parametrize("loses", ["response", "connection"])
+def test_a_validation_without_a_response_is_asked_again(loses: str) -> None:
+    """`OffsetsForLeaderEpochClient`: a failed request is retried after retry.backoff.ms; the position stays unvalidated."""
+    bench, _ = validating()
+    if loses == "connection":
+        bench.consumer.connection_lost("b1")
+    else:
+        bench.run(29_900)
+        assert bench.sent(OffsetsForLeaderEpochRequest) == []
+    bench.run(400)
+    assert [asked.partitions for asked in bench.sent(OffsetsForLeaderEpochRequest)] == [((TP, 3, 2),)]
+    assert bench.sent(ConsumerFetchRequest) == []
+
+
+def test_a_validation_with_an_error_is_asked_again() -> None:
+    bench, asked = validating()
+    bench.consumer.handle(OffsetsForLeaderEpochResponse(asked.correlation, 0, ((TP, errors.FENCED_LEADER_EPOCH, -1, -1),)), "b1")
+    assert bench.sent(OffsetsForLeaderEpochRequest) == []
+    bench.run(100)
+    again = bench.one_sent(OffsetsForLeaderEpochRequest)
+    assert again.partitions == ((TP, 3, 2),)
+    bench.consumer.handle(OffsetsForLeaderEpochResponse(asked.correlation, 0, ((TP, errors.NONE, -1, -1),)), "b1")
+    assert bench.sent(ListOffsetsRequest) == [], "this was a response to the former request"
+
+
+def test_a_lost_connection_repeats_the_request_for_an_offset() -> None:
+    """`OffsetFetcher#resetPositionsAsync`."""
+    bench = ConsumerBench("latest")
+    bench.one_sent(ListOffsetsRequest, "b1")
+    bench.consumer.connection_lost("b1")
+    bench.run(100)
+    bench.offsets(errors.NONE, 0, 20)
+    assert bench.fetches() == (20, 3)
+
+
+def test_a_lost_connection_to_a_follower_sends_back_to_the_leader() -> None:
+    """`FetchUtils#requestMetadataUpdate`, `SubscriptionState#clearPreferredReadReplica`."""
+    bench = ConsumerBench("earliest")
+    bench.network.alive["b2"] = True
+    bench.fetches()
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (), ((TP, 2),)), "b1")
+    bench.one_sent(ConsumerFetchRequest, "b2")
+    bench.consumer.connection_lost("b2")
+    assert bench.fetches() == (0, 3)
+    assert [columns[3:] for columns in bench.told(events.ReadReplica)][-1] == (1, 1, "", errors.NETWORK_EXCEPTION)
+
+
+def test_a_partition_without_a_leader_is_not_fetched_until_metadata_name_one() -> None:
+    """`Metadata#currentLeader`: the consumer asks for metadata after retry.backoff.ms."""
+    bench = ConsumerBench("earliest")
+    bench.fetches()
+    bench.consumer.refresh_metadata()
+    bench.consumer.handle(MetadataResponse(bench.one_sent(MetadataRequest).correlation, "t", ((NO_LEADER, 4),)), "b1")
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, ()), "b1")
+    bench.run(100)
+    assert bench.sent(ConsumerFetchRequest) == []
+    bench.consumer.handle(MetadataResponse(bench.one_sent(MetadataRequest).correlation, "t", ((1, 5),)), "b1")
+    assert bench.fetches() == (0, 5)
+
+
+def test_records_of_a_newer_epoch_than_the_leaders_wait_for_metadata() -> None:
+    """`Metadata#updateLastSeenEpochIfNewer`: the leader of epoch 3 is not asked for what follows a record of epoch 4."""
+    bench = ConsumerBench("earliest")
+    bench.consumer.validates = True
+    bench.fetches()
+    part = FetchedPartition(TP, errors.NONE, 0, (FetchedRange(0, 20, Term(4, 1), 2_000),), 20, 0, -1, -1, 0)
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (part,)), "b1")
+    bench.run(200)
+    assert bench.sent(ConsumerFetchRequest) == []
+    bench.consumer.handle(MetadataResponse(bench.one_sent(MetadataRequest).correlation, "t", ((1, 4),)), "b1")
+    assert bench.fetches() == (20, 4)
+
+
+def test_a_consumer_that_has_stopped_takes_nothing_and_asks_for_nothing() -> None:
+    bench = ConsumerBench("earliest")
+    bench.fetches()
+    bench.consumer.stop()
+    part = FetchedPartition(TP, errors.NONE, 0, (FetchedRange(0, 20, Term(3, 1), 2_000),), 20, 0, -1, -1, 0)
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (part,)), "b1")
+    bench.consumer.connection_lost("b1")
+    bench.run(60_000)
+    assert (bench.consumer.positions, bench.consumer.read) == ([0], 0)
+    assert bench.sent(ConsumerFetchRequest) == bench.sent(MetadataRequest) == []
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_requests_name_the_isolation_level(committed: bool) -> None:
+    """isolation.level is a field of Fetch and of ListOffsets."""
+    bench = ConsumerBench("earliest")
+    bench.fetches()
+    bench.consumer.read_committed = committed
+    bench.answer(errors.OFFSET_OUT_OF_RANGE)
+    asked = bench.one_sent(ListOffsetsRequest, "b1")
+    assert asked.read_committed is committed
+    bench.consumer.handle(ListOffsetsResponse(asked.correlation, 0, TP, errors.NONE, 4, 9), "b1")
+    assert bench.one_sent(ConsumerFetchRequest, "b1").read_committed is committed

@@ -26,7 +26,8 @@ def ended(run: Run) -> list[tuple[str, str]]:
 
 def test_off_12_only_offsets_of_topics_without_subscribers_are_deleted() -> None:
     """OFF-12: A partition without a commit gets NONE, and nothing is written."""
-    group = Group()
+    told: list[tuple] = []
+    group = Group(sink=told.append)
     member = group.member("m1")
     group.form(member)
     assert member.commit(offsets=((FOO, 5, -1), (BAR, 6, -1))) == errors.NONE
@@ -37,6 +38,8 @@ def test_off_12_only_offsets_of_topics_without_subscribers_are_deleted() -> None
     before = log.leo
     answer = member.raw.ask(group.broker, OffsetDeleteRequest, GROUP, (BAR,))
     assert (answer.error, log.leo) == (errors.NONE, before)
+    refused = [event[4:] for event in told if event[3] == events.GroupRequestRefused.kind]
+    assert refused == [(group.broker, GROUP, "OffsetDelete", errors.GROUP_SUBSCRIBED_TO_TOPIC)], "the first request, in part"
     assert member.raw.ask(group.broker, DeleteGroupsRequest, GROUP).error == errors.NON_EMPTY_GROUP
     member.leave()
     assert member.raw.ask(group.broker, DeleteGroupsRequest, GROUP).error == errors.NONE

@@ -72,6 +72,20 @@ def test_the_only_voter_is_active_as_soon_as_it_has_started() -> None:
     assert (cluster.view().controller, cluster.view().controller_epoch) == ("c1", 2)
 
 
+def test_voters_that_start_after_the_others_make_a_majority() -> None:
+    """A voter that has never run knows neither an epoch nor a leader from disk (`KafkaRaftClient#initialize`)."""
+    topic = TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),))
+    brokers = (BrokerSpec(1), BrokerSpec(2, up=False), BrokerSpec(3, up=False))
+    cluster = Cluster(ClusterSpec(brokers, (topic,), controllers=("b1", "b2", "b3")), seed=4)
+    cluster.run_until(20 * SECOND)
+    assert (cluster.view().controller, cluster.view().majority) == ("", False)
+    cluster.do(acts.Start(2))
+    cluster.run_until(60 * SECOND)
+    assert cluster.quorum is not None
+    assert cluster.view().controller in ("b1", "b2")
+    assert cluster.quorum.voters["b1"].leader == cluster.quorum.voters["b2"].leader == cluster.view().controller
+
+
 def test_a_voter_follows_the_leader_of_a_higher_epoch_that_a_vote_response_names() -> None:
     """A response that names no leader only raises the epoch (`KafkaRaftClient#maybeHandleCommonResponse`)."""
     cluster = cluster_of("c1", "c2", "c3")
