@@ -309,7 +309,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "event to its cause. Press repeatedly to follow the chain.", SCREEN, refusals.no_cause, call="to_cause", shown="<", footer=26,
     ),
     Action(
-        "ask", ("Q",), "ask", "Ask about this cluster: which brokers may be stopped, who holds back the high watermark, what a setting promises …", SCREEN,
+        "ask", ("Q",), "ask", "Ask about this cluster: which brokers may be stopped, who holds back the high watermark, what a setting promises.", SCREEN,
         call="ask", footer=44,
     ),
     Action("filter", ("f",), "filter", "Switch the event log between notable events, all events except fetches, and every "

@@ -47,7 +47,7 @@ def context(loaded: LoadedSession, broker: int = 1, tp: TopicPartition | None = 
     settings = loaded.session.history.cluster.settings
     chosen = next(p for p in view.partitions if (p.tp == tp if tp else broker in p.replicas))
     return ActionContext(
-        view=view, broker=view.broker(broker), partition=chosen, event=None, focus="grid", playing=False, speed=1.0, pace=loaded.pace,
+        view=view, broker=view.broker(broker), partition=chosen, event=None, focus="grid", playing=False, speed=1.0, pace=loaded.spec.pace,
         setting=lambda name, topic: settings.get(name, topic=topic), overridden=lambda name, topic: False,
     )  # fmt: skip
 

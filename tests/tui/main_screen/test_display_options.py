@@ -281,7 +281,7 @@ def test_the_file_at_the_usual_place_is_read(tmp_path: Path, monkeypatch: pytest
 
 
 async def test_keys_of_ones_own_act_and_are_shown() -> None:
-    keymap = keymap_of({"keys": {"kill": "s", "start": ["k", "f8"], "quit": "Q", "load": "alt+l"}}, "a file")
+    keymap = keymap_of({"keys": {"kill": "s", "start": ["k", "f8"], "quit": "J", "load": "alt+l"}}, "a file")
     async with playing(keymap=keymap, size=(120, 110)) as (app, main_screen, pilot):
         assert "s kill" in screen_text(app)
         assert "q quit" not in screen_text(app)
