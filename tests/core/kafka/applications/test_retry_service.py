@@ -6,6 +6,8 @@ import pytest
 
 from core.kafka.applications.services.retry_topics import chain, suffixes
 from core.kafka.applications.services.retry_worker import MILLION, FailureRule, RetryWorker
+from core.kafka.ids import TopicPartition
+from core.kafka.log.offset_set import OffsetSet
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
@@ -98,3 +100,32 @@ def test_what_an_aborted_transaction_has_retried_is_not_reported() -> None:
     cluster.run_until(20 * SECOND)
     view = cluster.view().retries[0]
     assert (view.tried, view.failed, view.waiting) == ({1: 20}, {1: 20}, 10)
+
+
+def retried(seconds: int, **fields: object) -> Cluster:
+    """Return a cluster in which 4 records, all of whose tries fail, have reached the end of a retry service."""
+    settings = (("offsets.topic.num.partitions", "1"), ("offsets.topic.replication.factor", "1"))
+    cluster = Cluster(ClusterSpec((BrokerSpec(1),), settings=settings, topics=(TopicSpec("orders", 1, 1),)), Release.named("4.3"))
+    cluster.do(acts.StartRetryService("orders", **fields))  # type: ignore[arg-type]
+    cluster.do(acts.FailProcessing(MILLION))
+    cluster.run_until(5 * SECOND)
+    cluster.do(acts.Produce("orders", 4))
+    cluster.run_until(seconds * SECOND)
+    return cluster
+
+
+def test_a_handler_of_dead_letters_continues_the_numbers_of_the_tries() -> None:
+    """Two tries have sent the records to the dead-letter topic, so the handler makes the third one, and then it gives up (`DltStrategy`)."""
+    view = retried(20, delays=("1s",), dlt_strategy="fail").view().retries[0]
+    assert (view.tried, view.failed) == ({1: 4, 2: 4, 3: 4}, {1: 4, 2: 4, 3: 4})
+    assert (view.dead, view.succeeded) == (4, 0)
+
+
+def test_a_blocking_service_without_a_dead_letter_topic_skips_records_and_commits_past_them() -> None:
+    cluster = retried(20, delays=("1s",), blocking=True, dead_letters=False)
+    view = cluster.view().retries[0]
+    assert (view.tried, view.failed) == ({1: 4, 2: 4}, {1: 4, 2: 4})
+    tp = TopicPartition("orders", 0)
+    assert cluster.account.retries.of("app").skipped == {tp: OffsetSet.of([(0, 4)])}
+    assert (view.succeeded, view.dead) == (0, 0)
+    assert cluster.account.processing.committed("app", tp) == 4
