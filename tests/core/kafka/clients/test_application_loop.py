@@ -133,6 +133,19 @@ def test_a_consumer_that_closes_commits_only_if_it_commits_automatically(commit:
     assert committed(run) == kept
 
 
+def test_a_member_commits_before_it_gives_up_its_partitions_in_a_rebalance() -> None:
+    """`ConsumerCoordinator#onJoinPrepare`: with automatic commits, whoever gets a partition begins where its former owner ended."""
+    run = started(commit="auto", config=(("auto.commit.interval.ms", "600000"),))
+    run.at(8)
+    assert (committed(run), member(run).processed) == (None, 10)
+    run.join("m2", config=(("auto.commit.interval.ms", "600000"),), commit="auto")
+    run.at(15)
+    assert committed(run) == 10
+    assert sorted(run.owned("m1", "m2")) == [[], [0]]
+    (view,) = run.cluster.view().groups
+    assert (view.state, len(view.members)) == ("Stable", 2)
+
+
 # --- without poll() ------------------------------------------------------------------------------------------------
 
 IMPATIENT = (("session.timeout.ms", "6000"), ("max.poll.interval.ms", "8000"))

@@ -12,6 +12,7 @@ from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Term
 from core.kafka.messages import (
+    LATEST,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
     FetchedPartition,
@@ -456,3 +457,15 @@ def test_requests_name_the_isolation_level(committed: bool) -> None:
     assert asked.read_committed is committed
     bench.consumer.handle(ListOffsetsResponse(asked.correlation, 0, TP, errors.NONE, 4, 9), "b1")
     assert bench.one_sent(ConsumerFetchRequest, "b1").read_committed is committed
+
+
+def test_after_an_error_the_reset_policy_counts_and_not_the_start_time() -> None:
+    """`auto.offset.reset`: the application has asked for the offset of a time only once, at its start."""
+    bench = ConsumerBench("earliest")
+    bench.consumer.start_time = 5 * SECOND
+    bench.fetches()
+    bench.answer(errors.OFFSET_OUT_OF_RANGE)
+    asked = bench.one_sent(ListOffsetsRequest, "b1")
+    assert asked.timestamp == LATEST
+    bench.consumer.handle(ListOffsetsResponse(asked.correlation, 0, TP, errors.NONE, 4, 9, 7), "b1")
+    assert bench.fetches() == (4, 3)
