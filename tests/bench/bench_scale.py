@@ -172,7 +172,7 @@ def collector_rests() -> Iterator[None]:
 def each_keyframe(partitions: int) -> None:
     """Measure a whole keyframe, a keyframe of the changes since the last one, and how long it takes to restore a keyframe in place and as a
     copy."""
-    cluster = under_load(partitions).cluster
+    cluster = under_load(partitions).history.cluster
     assert isinstance(cluster, Cluster)
     costs: dict[str, list[float]] = {"whole": [], "moved": [], "restored": [], "gone back to": []}
     with collector_rests():

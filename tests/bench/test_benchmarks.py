@@ -66,3 +66,15 @@ def test_the_programs_of_the_benchmark_of_reports_are_checked(monkeypatch: pytes
 
 def test_all_benchmarks_are_found() -> None:
     assert len(BENCHMARKS) >= 6
+
+
+def test_the_measurements_of_keyframes_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """They reach deep into sessions, whose parts change more often than somebody runs the benchmark."""
+    scale = imported(HERE / "bench_scale.py", monkeypatch)
+    monkeypatch.setattr(scale, "PAIRS", 1)
+    monkeypatch.setattr(scale, "TURNS", {10: 1})
+    scale.each_keyframe(10)
+    scale.with_and_without(10)
+    scale.going_back(10, steps=2_000)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0].split(",")[0] for line in lines] == [*["keyframe at P=10"] * 4, *["P=10"] * 3]
