@@ -69,7 +69,8 @@ class Fields:
     """The fields that a fingerprint reads from the objects of one class.
 
     Attributes:
-        names: the names of the fields, excluding the fields in `__dict__`.
+        names: the names of the fields, excluding the fields in `__dict__`, in alphabetical order. A compiled class lists its fields in an
+            order of its own.
         read: the function that reads the values of these fields, in the order of the names.
         has_dict: whether objects have further fields in their `__dict__`.
     """
@@ -83,7 +84,7 @@ class Fields:
         self.row = {name: place for each in meanings for name, place in each.row.items()}
         self.rows = {name: place for each in meanings for name, place in each.rows.items()}
         names = cls._fields if issubclass(cls, tuple) and hasattr(cls, "_fields") else fields_of(cls)
-        self.names = tuple(name for name in names if name not in self.wiring and name != "__dict__")
+        self.names = tuple(sorted(name for name in names if name not in self.wiring and name != "__dict__"))
         self.has_dict = "__dict__" in names
         self.read = reader(self.names)
 

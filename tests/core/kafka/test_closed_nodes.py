@@ -28,7 +28,7 @@ from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.random_stream import RandomStream
 from core.sim.state.append_only_list import AppendOnlyList
-from core.sim.state.fields import ATOMS, Declared, fields_of, is_frozen
+from core.sim.state.fields import ATOMS, Declared, Fields, fields_of, is_frozen
 from core.sim.state.fingerprint import Fingerprints
 from core.sim.units import SECOND
 
@@ -172,3 +172,15 @@ def test_a_fingerprint_contains_no_sequence_numbers_of_events(plane: str, elides
             for _ in range(20):
                 run.step()
         assert first.form() == second.form()
+
+
+def test_the_order_of_fields_in_a_fingerprint_does_not_depend_on_their_declaration() -> None:
+    """Compiled classes list their fields in another order than the sources."""
+
+    class Source:
+        __slots__ = ("first", "last")
+
+    class Compiled:
+        __slots__ = ("first", "last")
+
+    assert Fields(Source, {}).names == Fields(Compiled, {}).names
