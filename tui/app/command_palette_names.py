@@ -1,4 +1,4 @@
-"""Finds partitions, brokers, and glossary terms by name in the command palette."""
+"""Finds partitions, brokers, and glossary terms by name in the command palette, and everything that `isrlab find` knows by what people say."""
 
 from __future__ import annotations
 
@@ -15,10 +15,20 @@ from tui.rendering.glossary import all_terms, states_of_partitions
 from tui.rendering.states import STATUS_LOOKS, short_state
 
 if TYPE_CHECKING:
+    from scenarios.finding.index import Index
     from tui.main_screen.screen import MainScreen
 
 MOST_NAMED: Final = 20
 """The maximum number of names of one type to offer. If there are more names, the user can type more characters to narrow the search."""
+
+SHORTEST: Final = 3
+"""The number of characters from which scenarios, errors, and settings are offered."""
+
+MOST_KNOWN: Final = 10
+"""The maximum number of those."""
+
+LEAST: Final = 0.05
+"""The score of the best of those, which is lower than that of an action or a name that the text matches."""
 
 WHOLE: Final = 1_000.0
 """The score of an exact match, which is higher than the score of any other match."""
@@ -40,6 +50,25 @@ def named(main_screen: MainScreen, query: str) -> list[Named]:
         hits = sorted(sort(main_screen, query), key=lambda each: each[0])
         found += hits[:MOST_NAMED]
     return found
+
+
+def known(main_screen: MainScreen, query: str) -> list[Named]:
+    """Return the scenarios, errors, settings, readings, acts, and events that fit the text best, best first."""
+    if len(query.strip()) < SHORTEST:
+        return []
+    return [
+        (2, f"{entry.sort} {entry.name}", entry.title, functools.partial(main_screen.help_screens.show_entry, entry))
+        for entry in _index().find(query, MOST_KNOWN)
+    ]
+
+
+@functools.cache
+def _index() -> Index:
+    """Return the index of `isrlab find`. Building it takes some milliseconds, so that is done when somebody first searches."""
+    from scenarios.finding.entries import entries
+    from scenarios.finding.index import Index
+
+    return Index(entries())
 
 
 def _fit(query: str, name: str) -> int:
@@ -101,3 +130,5 @@ class NameProvider(Provider):
         for fit, name, about, call in named(main_screen, query):
             score = WHOLE if fit == 0 else matcher.match(name) * (0.2 if fit == 3 else 1.0)
             yield Hit(score, matcher.highlight(name), call, text=name, help=escape(escape_value(about)))
+        for place, (_, name, about, call) in enumerate(known(main_screen, query)):
+            yield Hit(LEAST / (place + 1), escape(name), call, text=name, help=escape(escape_value(about)))

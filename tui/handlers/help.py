@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual.strip import Strip
 
@@ -14,7 +14,11 @@ from tui.dialogs.help import HelpDialog
 from tui.handlers.screen_interface import ScreenInterface
 from tui.rendering.glossary import paint_glossary
 from tui.rendering.palette import ABOUT, PALETTES
+from tui.rendering.rows import Row, wrap
 from tui.session.loading import LoadedSession
+
+if TYPE_CHECKING:
+    from scenarios.finding.index import Entry
 
 
 @runtime_checkable
@@ -61,6 +65,21 @@ class HelpScreens:
     def explain(self, word: str = "") -> None:
         """Show the meaning of words and symbols, starting with the given word."""
         self.screen.prompts.show_details("Terms and symbols", self._glossary(min(120, self.screen.room), word))
+
+    def show_entry(self, entry: Entry) -> None:
+        """Show what `isrlab find` knows of an entry: what it is, its title, its text, other spellings, and the command that shows it."""
+        paint, width = self.screen.paint, min(100, self.screen.room)
+        parts = [(entry.title, paint.strong), (" ".join(entry.text.split()), paint.text)]
+        if entry.tags:
+            parts.append((", ".join(entry.tags), paint.muted))
+        if entry.command:
+            parts.append((entry.command, paint.strong))
+        lines: list[Strip] = []
+        for text, style in parts:
+            if text:
+                lines += [Row().add("", paint.text).strip(width)] if lines else []
+                lines += [Row().add(line, style).strip(width) for line in wrap(text, width)]
+        self.screen.prompts.show_details(f"{entry.sort} {entry.name}", lines)
 
     def _glossary(self, width: int, first: str = "") -> list[Strip]:
         """Return the painted glossary for the current release."""
