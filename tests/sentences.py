@@ -26,9 +26,9 @@ from typing import Final
 from core.kafka.clients.client_settings import CLIENT_SETTINGS
 from core.kafka.events import KINDS, EventTuple
 from core.kafka.settings.registry import SETTINGS
+from core.lab.act_sentences import sentence
 from core.lab.acts import ACTS
 from core.lab.cluster import Cluster
-from core.lab.sentences import sentence
 from scenarios import catalogue
 from scenarios.readings.all_readings import READINGS
 from scenarios.releases import release_named

@@ -18,7 +18,7 @@ from core.kafka.events import KINDS
 from core.kafka.events.base import brokers, count_of, records
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
-from core.lab.sentences import act_sentence
+from core.lab.act_sentences import act_sentence
 from core.sim.events import Event, EventTuple, first_cause, kind_of, seq_of, time_of
 from core.sim.units import SECOND, format_duration
 from scenarios.io.escaping import escape_line

@@ -11,7 +11,7 @@ import attrs
 
 from core.kafka.events import DETAIL, KINDS
 from core.kafka.ids import TopicPartition
-from core.lab.sentences import sentence
+from core.lab.act_sentences import sentence
 from core.sim.events import EventTuple, kind_of, seq_of
 from core.sim.units import format_duration
 from scenarios.conditions.conditions import Compare, Condition, Truth

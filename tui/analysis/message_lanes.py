@@ -14,8 +14,8 @@ import attrs
 
 from core.kafka.events import DETAIL, KINDS, PARTITION_OF, Acted, EventTuple, decode
 from core.kafka.ids import CONTROLLER, TopicPartition, broker_address
+from core.lab.act_sentences import act_sentence
 from core.lab.history.event_buffer import EventBuffer, EventRing
-from core.lab.sentences import act_sentence
 from core.sim.events import first_cause, kind_of
 from core.sim.units import format_duration
 

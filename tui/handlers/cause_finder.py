@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.events import DETAIL, EventTuple
+from core.lab.act_sentences import sentence
 from core.lab.history.last_change import LastChangeWatchpoint, TrackedValue, tracked_values_of
-from core.lab.sentences import sentence
 from core.sim.events import seq_of
 from tui.actions.context import Option, Question
 from tui.handlers.screen_interface import ScreenInterface

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.kafka.events import DETAIL, EventTuple
+from core.lab.act_sentences import sentence
 from core.lab.history.event_buffer import LEVEL
-from core.lab.sentences import sentence
 from core.sim.events import kind_of, seq_of
 from tui.handlers.screen_interface import ScreenInterface
 from tui.panels.header import speed_word

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from core.lab.sentences import sentence
+from core.lab.act_sentences import sentence
 from core.sim.events import kind_of, seq_of, time_of
 from core.sim.units import format_clock
 from scenarios.errors import InputError

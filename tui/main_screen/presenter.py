@@ -11,9 +11,9 @@ from textual.strip import Strip
 from core.kafka.events import NOTABLE, EventTuple
 from core.kafka.health import UncleanElection
 from core.kafka.settings.settings import Settings
+from core.lab.act_sentences import sentence
 from core.lab.history.branch import Bookmark, Mark
 from core.lab.history.event_buffer import EventBuffer
-from core.lab.sentences import sentence
 from core.lab.spec import Pace
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView

@@ -15,10 +15,10 @@ from textual.strip import Strip
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import KINDS
 from core.kafka.release import RELEASES
+from core.lab.act_sentences import sentence
 from core.lab.history.branch import Branch
 from core.lab.history.parallel_run import FirstDifference, ParallelRun
 from core.lab.history.playable import PlayableFactory
-from core.lab.sentences import sentence
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from core.sim.events import kind_of, seq_of, time_of, values_of

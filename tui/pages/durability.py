@@ -10,9 +10,9 @@ from textual.strip import Strip
 
 from core.kafka.events import NOTABLE, EventTuple, RecordsExposed
 from core.kafka.ids import TopicPartition
+from core.lab.act_sentences import sentence
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.reports.durability_report import DurabilityReport, ExposedRecords, LostRecords, MissedRecords
-from core.lab.sentences import sentence
 from core.lab.views.cluster_view import ClusterView
 from core.sim.events import kind_of, seq_of
 from tui.pages.page import Page

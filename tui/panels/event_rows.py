@@ -22,8 +22,8 @@ from core.kafka.events import (
     SessionExpired,
     ShutdownBegun,
 )
+from core.lab.act_sentences import sentence
 from core.lab.history.event_buffer import EventRing
-from core.lab.sentences import sentence
 from core.sim.events import first_cause, kind_of, seq_of, time_of
 from core.sim.units import SECOND
 from tui.analysis.word_filter import matcher

@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
+from core.lab.act_sentences import sentence
 from core.lab.history.event_buffer import LEVEL, EventRing
-from core.lab.sentences import sentence
 from core.sim.events import kind_of, seq_of, time_of
 from core.sim.units import format_clock
 from tui.panels.event_rows import AllRows, EventRows, FoldedRows, MatchingRows

@@ -11,7 +11,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import KINDS, EventTuple
 from core.kafka.health import PartitionStatus, is_under_min_isr
 from core.kafka.ids import broker_address
-from core.lab.sentences import sentence
+from core.lab.act_sentences import sentence
 from core.lab.views.broker_view import BrokerView
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView, ReplicaView

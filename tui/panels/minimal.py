@@ -6,7 +6,7 @@ from textual.strip import Strip
 
 from core.kafka.events import EventTuple
 from core.kafka.health import PartitionStatus
-from core.lab.sentences import sentence
+from core.lab.act_sentences import sentence
 from core.lab.views.cluster_view import ClusterView
 from tui.panels.cluster_totals import total_items
 from tui.panels.events import colored

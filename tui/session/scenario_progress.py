@@ -6,8 +6,8 @@ import json
 
 import attrs
 
+from core.lab.act_sentences import act_sentence
 from core.lab.acts import Act
-from core.lab.sentences import act_sentence
 from scenarios.running.runner import Run, State
 from tui.session.scenario_state import Expected, ScenarioState, Verdict
 

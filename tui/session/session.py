@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
 from core.kafka.settings.settings import Settings
+from core.lab.act_sentences import sentence
 from core.lab.cluster import Cluster
 from core.lab.history.branch import EventLogWriter
 from core.lab.history.event_buffer import EventRing
@@ -20,7 +21,6 @@ from core.lab.history.playable import ClusterReports, PlayableFactory
 from core.lab.history.position import PlayedAct
 from core.lab.history.search import SearchTask
 from core.lab.history.travel import TravelTask
-from core.lab.sentences import sentence
 from core.lab.trace.trace_task import TraceTask
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.incremental_view import IncrementalView

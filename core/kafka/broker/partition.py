@@ -86,7 +86,7 @@ class Partition:
         under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
         uncommitted_since: the start of the current period in which at least one record is above the HW, in µs; meaningful only while LEO >
             HW.
-        last_high_watermark: the sequence number of the event that last raised the HW.
+        high_watermark_event: the sequence number of the event that last raised the HW.
         changed_by: the sequence number of the event that last changed the leader, the ISR, or min.insync.replicas.
         min_isr_changed_by: the sequence number of the event that last changed min.insync.replicas; 0 before the first change.
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
@@ -98,10 +98,34 @@ class Partition:
     """
 
     __slots__ = (
-        "account", "adding", "broker", "changed_by", "consumers", "delayed", "held_back_at", "isr",
-        "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
-        "maximal_isr", "min_isr", "min_isr_changed_by", "number", "partition_epoch", "pending", "proposal",
-        "remotes", "replicas", "sessions", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
+        "account",
+        "adding",
+        "broker",
+        "changed_by",
+        "consumers",
+        "delayed",
+        "held_back_at",
+        "high_watermark_event",
+        "isr",
+        "leader",
+        "leader_epoch",
+        "leader_epoch_start_offset",
+        "log",
+        "maximal_isr",
+        "min_isr",
+        "min_isr_changed_by",
+        "number",
+        "partition_epoch",
+        "pending",
+        "proposal",
+        "remotes",
+        "replicas",
+        "sessions",
+        "term",
+        "topic",
+        "tp",
+        "uncommitted_since",
+        "under_min_isr",
     )  # fmt: skip
 
     tp: Final[TopicPartition]
@@ -136,8 +160,8 @@ class Partition:
         self.account: PartitionObserver | None = None
         self.held_back_at: int | None = None
         self.term: Term | None = None
-        log.last_append = 0
-        self.last_high_watermark: Column = 0
+        log.last_append_event = 0
+        self.high_watermark_event: Column = 0
         self.uncommitted_since: Column = 0
         self.refresh_settings()
         self.min_isr_changed_by = 0
@@ -305,7 +329,7 @@ class Partition:
         it lacks, or the change that made it a follower. In by-hand mode, followers fetch only when they are told to, so nothing else keeps
         them silent."""
         found = () if self.broker.by_hand else self.broker.why_silent(broker_address(follower), since)
-        return found or tuple(event for event in (self.log.last_append, self.changed_by) if event)[:1]
+        return found or tuple(event for event in (self.log.last_append_event, self.changed_by) if event)[:1]
 
     def _submit_alter_partition(self, isr: tuple[int, ...]) -> None:
         """Send an ISR to the controller (`Partition#submitAlterPartition`). If another ISR change is in flight, do nothing."""
@@ -375,8 +399,11 @@ class Partition:
             entry.session.mark_dirty(entry)
 
     def log_start_moved(self) -> None:
-        """Checkpoint a new log start, and send it to each follower with the next response."""
+        """Checkpoint a new log start, and send it to each follower with the next response. If the records of an open transaction were
+        deleted, the LSO rises (`ProducerStateManager#onLogStartOffsetIncremented`)."""
         self.mark_sessions_dirty()
+        if self.is_leader:
+            self.update_last_stable_offset()
         self.broker.log_start_moved(self.tp)
 
     def assume_fetched(self, follower: int, end: int) -> None:
@@ -435,7 +462,7 @@ class Partition:
         before: Column = journal.cause
         journal.seq = seq = journal.seq + 1
         event: Column = seq
-        journal.cause = self.last_high_watermark = event
+        journal.cause = self.high_watermark_event = event
         if journal.sink is not null_sink:
             if slowest == NO_LEADER:
                 slowest = broker.id

@@ -35,13 +35,13 @@ class ReplicaLog(ReadableLog):
         producers: the state of the producers up to `producers.end_offset`; None while the log has no batch with a producer ID.
         recovery_point: the offset below which all records have been flushed to disk, so that they survive a power loss.
         last_flush: the time when the flush scheduler last flushed the log, in µs.
-        last_append: the sequence number of the event that last moved the LEO, as far as this process knows.
+        last_append_event: the sequence number of the event that last moved the LEO, as far as this process knows.
         flush_at: the LEO at which the number of unflushed records causes a flush; None if the number of unflushed records never causes a
             flush.
     """
 
     __slots__ = (
-        "config", "epochs", "flush_at", "high_watermark", "high_watermark_moved", "keeps_epochs", "last_append", "last_flush", "producers",
+        "config", "epochs", "flush_at", "high_watermark", "high_watermark_moved", "keeps_epochs", "last_append_event", "last_flush", "producers",
         "recovery_point", "release",
     )  # fmt: skip
 
@@ -53,7 +53,7 @@ class ReplicaLog(ReadableLog):
         super().__init__()
         self.keeps_epochs = keeps_epochs
         self.release = release
-        self.last_append: Column = 0
+        self.last_append_event: Column = 0
         self.high_watermark = 0
         self.high_watermark_moved = False
         self.epochs = LeaderEpochCache()

@@ -11,10 +11,10 @@ from typing import Protocol
 
 from core.kafka.errors import KafkaError
 from core.kafka.events import KINDS, EventTuple, agree
+from core.lab.act_sentences import sentence
 from core.lab.acts import Act
 from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, never_yield
 from core.lab.history.replay_run import ReplayRun
-from core.lab.sentences import sentence
 from core.sim.errors import ActRefused
 from core.sim.events import kind_of, seq_of, time_of
 

@@ -11,7 +11,7 @@ from typing import Final
 import attrs
 
 from core.kafka.events import KINDS as KAFKA_KINDS
-from core.lab import sentences
+from core.lab import act_sentences
 from core.lab.model_comparison.comparison import Run
 from core.lab.model_comparison.faults import OPERATOR_AFTER, Fault
 from core.lab.model_comparison.kafka_system import KafkaSystem
@@ -205,7 +205,7 @@ class LiveRun(Run):
         return kinds[kind_of(event)].level >= NOTABLE and kind_of(event) not in HIDDEN
 
     def _told(self, event: EventTuple) -> LiveEvent:
-        text = sentences.sentence(event) if self._is_kafka(event) else catalogue.sentence(event)
+        text = act_sentences.sentence(event) if self._is_kafka(event) else catalogue.sentence(event)
         return LiveEvent(time_of(event) - self.start, text)
 
     def _takeover(self) -> EventTuple | None:

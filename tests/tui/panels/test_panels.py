@@ -17,9 +17,9 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
+from core.lab.act_sentences import sentence
 from core.lab.cluster import Cluster
 from core.lab.history.event_buffer import EventBuffer, EventRing
-from core.lab.sentences import sentence
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.client_view import ProducerView
 from core.lab.views.partition_view import PartitionView

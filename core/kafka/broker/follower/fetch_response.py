@@ -84,7 +84,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
             tail = log.tail
             journal.seq = seq = journal.seq + 1
             event: Column = seq
-            log.last_append = event
+            log.last_append_event = event
             asked.append((tp, end, state.leader_epoch, tail.epoch if sends_epoch and tail is not None else NO_EPOCH, event))
             if recorded:
                 sink((event, now, why, APPENDED, me, state.topic, state.number, leader, start, end, log.high_watermark))
@@ -97,7 +97,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
         if log_start > log.log_start:
             _follow_log_start(fetcher, state, log_start)
         if exposed and records is not None and tp in exposed:
-            journal.cause = log.last_append
+            journal.cause = log.last_append_event
             broker.account.check_exposure(tp)
     journal.cause = arrived
 

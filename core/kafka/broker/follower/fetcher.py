@@ -324,7 +324,7 @@ class Fetcher:
             log = state.partition.log
             epoch = log.epochs.latest_epoch if self.sends_epoch else NO_EPOCH
             state.sent_epoch = state.leader_epoch
-            changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
+            changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append_event))
         return changed
 
     def _session_has_fetchable_partition(self) -> bool:

@@ -111,5 +111,5 @@ def _restart(fetcher: Fetcher, partition: Partition, start: int) -> None:
     log, tp, broker = partition.log, partition.tp, fetcher.broker
     old = log.leo
     log.truncate_fully_and_start_at(start)
-    log.last_append = broker.journal.emit(events.LogRestarted.kind, broker.id, tp.topic, tp.partition, fetcher.leader, old, log.leo)
+    log.last_append_event = broker.journal.emit(events.LogRestarted.kind, broker.id, tp.topic, tp.partition, fetcher.leader, old, log.leo)
     partition.log_start_moved()

@@ -18,10 +18,10 @@ def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
         before = broker.journal.cause
         broker.disk.truncate_cleaner_checkpoint(tp, target)
         broker.journal.blame(tuple(dict.fromkeys(cause for cause in (partition.changed_by, before) if cause)))
-        log.last_append = broker.journal.emit(
+        log.last_append_event = broker.journal.emit(
             events.Truncated.kind, broker.id, tp.topic, tp.partition, leader, log.leo, old, log.high_watermark, rule
         )
-        broker.account.log_truncated(tp, broker.id, held, old, log.leo, log.last_append)
+        broker.account.log_truncated(tp, broker.id, held, old, log.leo, log.last_append_event)
         broker.journal.cause = before
 
 

@@ -124,7 +124,7 @@ class LogManager:
             old, before = log.log_start, log.readable_runs()
             for deleted in delete_old_segments(log, now):
                 journal.emit_because(
-                    self._why_too_old(tp) if deleted.rule == "retention.ms" else log.last_append, events.SegmentsDeleted.kind,
+                    self._why_too_old(tp) if deleted.rule == "retention.ms" else log.last_append_event, events.SegmentsDeleted.kind,
                     broker.id, tp.topic, tp.partition, deleted.start, deleted.end, deleted.segments, deleted.rule,
                 )  # fmt: skip
             if log.log_start != old:

@@ -120,7 +120,7 @@ def read_for_consumer(
     if read_committed and records and log.producers is not None:
         found = log.producers.aborted_between(position, records[-1].end)
         aborted = tuple((each.producer_id, each.first_offset) for each in found)
-    cause = partition.last_high_watermark if partition.is_leader else 0
+    cause = partition.high_watermark_event if partition.is_leader else 0
     return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, cause, aborted)
 
 

@@ -82,7 +82,7 @@ class FetchManager:
         entries = taken if broker.leader_quota is None else self._within_quota(taken, session, request)
         reads = self.read_from_log(entries, request, self.broker_epoch_is_stale(request))
         needs_high_watermark = update_follower_fetch_state(broker, session, reads, request.broker_epoch)
-        session.last_fetch_time = broker.journal.now
+        session.last_fetch_time = broker.journal.now  # only now: a follower was caught up at the time of its previous fetch
         if needs_high_watermark or _is_satisfied(request, reads):
             self._answer(session, request, session.update_and_generate_response_data(taken, reads, broker.pushes_high_watermark))
         else:
@@ -236,7 +236,7 @@ class FetchManager:
                 records = log.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
                 if records is not None:
                     left -= records[3]
-            reads.append((entry, (tp, failure, asked_from, records, high_watermark, log_start, log.last_append)))
+            reads.append((entry, (tp, failure, asked_from, records, high_watermark, log_start, log.last_append_event)))
         return reads
 
     def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedPartition], *, corrupt: bool = False) -> None:

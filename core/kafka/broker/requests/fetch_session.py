@@ -90,7 +90,7 @@ class FetchSession(FollowerSession):
         poll: the long poll that carries the session's fetches.
         partitions: all partitions of the session, in the order in which they were added.
         dirty: the partitions that have something new to send, in the order in which they became dirty and without duplicates.
-        last_fetch_time: the time when the last fetch that was not elided arrived, in µs.
+        last_fetch_time: the time when the last fetch arrived that was not elided, or that was the last one of an elision, in µs.
         parked: the delayed fetch; None if there is none.
         deadline: the time by which the delayed fetch is completed, in µs.
         cause: the event that is recorded as the cause if the delayed fetch is completed at its deadline.

@@ -130,7 +130,7 @@ def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> 
     arrived: Column = journal.cause
     journal.seq = journal.cause = seq = journal.seq + 1
     event: Column = seq
-    log.last_append = event
+    log.last_append_event = event
     base = batch[0]
     if journal.sink is not null_sink:
         epoch, size, producer = partition.leader_epoch, batch[2], batch[3]

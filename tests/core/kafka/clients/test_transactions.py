@@ -17,6 +17,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.errors import ActRefused
+from core.sim.events import kind_of
 from core.sim.units import SECOND
 
 TRANSACTIONAL = ("0.11", "1.1", "2.7", "3.3", "3.6", "4.0", "4.3")
@@ -403,3 +404,21 @@ def test_a_reader_of_committed_records_begins_at_the_stable_offset() -> None:
     late = run.cluster.consumer("late")
     assert late is not None
     assert late.read == 2
+
+
+def test_deleting_the_records_of_an_open_transaction_raises_the_lso_at_once() -> None:
+    """`ProducerStateManager#onLogStartOffsetIncremented`: transactions that begin below the new log start no longer hold back the LSO."""
+    recorded: list[events.EventTuple] = []
+    topic = TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),))
+    cluster = Cluster(ClusterSpec(brokers=tuple(BrokerSpec(id) for id in (1, 2, 3)), topics=(topic,)), RELEASES["4.3"], 0, recorded.append)
+    cluster.do(acts.InitTransactions("orders", "app", "app"))
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.BeginTransaction("app"))
+    cluster.do(acts.Produce("orders", 5, producer="app"))
+    cluster.run_until(4 * SECOND)
+    view = cluster.partition_view(TopicPartition("orders", 0))
+    assert (view.committed, view.held_back_at) == (5, 0)
+    cluster.do(acts.DeleteRecords(TopicPartition("orders", 0), 5))
+    (raised,) = [event for event in recorded if kind_of(event) == events.LastStableOffsetAdvanced.kind]
+    assert events.LastStableOffsetAdvanced(raised).to_offset == 5
+    assert cluster.partition_view(TopicPartition("orders", 0)).held_back_at is None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.lab.sentences import sentence
+from core.lab.act_sentences import sentence
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.disturbances import CUT, DEAD, HELD, PAUSED, SLOW, Disturbances
 from core.sim.events import causes_of, first_cause

@@ -8,8 +8,8 @@ from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.lab.act_fields import DURATIONS
 from core.lab.act_handlers import act_arguments
+from core.lab.act_sentences import act_sentence
 from core.lab.acts import ACTS
-from core.lab.sentences import act_sentence
 
 
 @pytest.mark.parametrize(
