@@ -340,6 +340,9 @@ class Release(ReprMixin):
             only an administrator can request an unclean election (KAFKA-12670, 3.9).
         elects_unclean_later: the KRaft controller periodically checks whether unclean leader election has been enabled (KAFKA-12670,
             3.9).
+        pre_vote: a voter of the metadata quorum asks the others whether they would elect it before it raises the epoch (KIP-996, 4.0).
+        check_quorum: the active controller resigns if a majority of the voters has not fetched from it for 1.5 times
+            controller.quorum.fetch.timeout.ms (KAFKA-15489, 3.7).
         elr_feature: the release has the feature `eligible.leader.replicas.version`, which can be turned on or off in a cluster (4.0,
             `core.kafka.features`).
         elr: the controller keeps eligible leader replicas (KIP-966; enabled in new clusters since 4.1).
@@ -552,6 +555,8 @@ class Release(ReprMixin):
     fences_periodically: bool = _since("4.0")
     applies_unclean_setting: bool = _by_release(True, ("3.3", False), ("3.9", True))
     elects_unclean_later: bool = _since("3.9")
+    pre_vote: bool = _since("4.0")
+    check_quorum: bool = _since("3.7")
     elr_feature: bool = _since("4.0")
     elr: bool = _since("4.1")
     unclean_broker_leaves_elr: bool = _since("4.0")

@@ -1,8 +1,8 @@
 """A voter of the metadata quorum (Kafka: `KafkaRaftClient`, KIP-595): epochs, elections, and its replica of the log.
 
 Voters fetch from their leader. When a majority has an entry from the leader's own epoch, this entry and all earlier entries are committed.
-If a voter receives nothing from its leader for `controller.quorum.fetch.timeout.ms`, it first asks the other voters whether they would
-elect it (pre-vote, KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times
+If a voter receives nothing from its leader for `controller.quorum.fetch.timeout.ms`, it becomes a candidate. Since 4.0, it first asks the other
+voters whether they would elect it (pre-vote, KIP-996). Since 3.7, a leader resigns if a majority has not fetched from it for 1.5 times
 `controller.quorum.fetch.timeout.ms` (KAFKA-15489), so that a controller that cannot reach a majority does not remain active. The module
 `active_controller` implements what the leader does as the active controller.
 """
@@ -182,7 +182,7 @@ class KafkaRaftClient:
         the only one becomes a candidate immediately (`#initialize`)."""
         self.high_watermark = 0
         if self.quorum.majority == 1:
-            self._start_election(pre=True)
+            self._start_election(pre=self._asks_first())
         elif self.leader and self.leader != self.name:
             self._transition_to_follower(self.leader)
         else:
@@ -275,7 +275,11 @@ class KafkaRaftClient:
             return
         if self.role in (Role.CANDIDATE, Role.PROSPECTIVE) and len(self._votes_received) < self.quorum.majority:
             self.quorum.observer.no_majority(self, len(self._votes_received))
-        self._start_election(pre=True)
+        self._start_election(pre=self._asks_first())
+
+    def _asks_first(self) -> bool:
+        """Return whether the release has pre-votes."""
+        return self.quorum.controller.settings.release.pre_vote
 
     def _start_election(self, *, pre: bool) -> None:
         """Send pre-vote requests, or raise the epoch and request votes (`#transitionToProspective`, `#transitionToCandidate`)."""
@@ -375,7 +379,7 @@ class KafkaRaftClient:
         for voter in others:
             self.host.send(voter, BeginQuorumEpoch(self.epoch, self.name))
         self._deadline += 1
-        if others:
+        if others and self.quorum.controller.settings.release.check_quorum:
             self._set_deadline(self.quorum.check_quorum_timeout)
         self._maybe_commit()
 

@@ -11,6 +11,7 @@ import pytest
 from core.kafka import events
 from core.kafka.controller.quorum.kafka_raft_client import KafkaRaftClient, Role
 from core.kafka.controller.quorum.raft_messages import VoteRequest, VoteResponse
+from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -21,11 +22,11 @@ from core.sim.units import SECOND
 class Quorum:
     """A cluster with the controllers c1 (active in epoch 1), c2, and c3."""
 
-    def __init__(self) -> None:
+    def __init__(self, release: str = "4.3") -> None:
         self.events: list[tuple[Any, ...]] = []
         topic = TopicSpec("t", assignment=(PartitionSpec((1,)),))
         spec = ClusterSpec((BrokerSpec(1),), (topic,), controllers=("c1", "c2", "c3"))
-        self.cluster = Cluster(spec, seed=4, sink=self.events.append)
+        self.cluster = Cluster(spec, RELEASES[release], 4, self.events.append)
         self.cluster.run_until(3 * SECOND)
 
     def voter(self, name: str) -> KafkaRaftClient:
@@ -223,3 +224,28 @@ def test_after_the_death_of_the_leader_one_election_is_enough(quorum: Quorum) ->
     assert len(quorum.candidacies()) == 1
     assert {quorum.voter(name).epoch for name in ("c2", "c3")} == {2}
     assert {quorum.voter(name).role for name in ("c2", "c3")} == {Role.LEADER, Role.FOLLOWER}
+
+
+def test_before_4_0_a_voter_that_is_cut_off_raises_the_epoch_and_unseats_the_leader_when_it_returns() -> None:
+    """Pre-votes are KIP-996 (4.0). Before, `pollFollowerAsVoter` makes a voter a candidate as soon as it misses its leader."""
+    for release, disturbed in (("3.6", True), ("3.9", True), ("4.0", False)):
+        quorum = Quorum(release)
+        for other in ("c1", "c2"):
+            quorum.cluster.do(acts.Cut(("c3", other)))
+        quorum.wait(12)
+        assert (quorum.voter("c3").epoch > 1) == disturbed, release
+        quorum.cluster.do(acts.Heal())
+        quorum.wait(12)
+        assert (quorum.voter("c1").epoch > 1) == disturbed, release
+        assert [voter.name for voter in map(quorum.voter, ("c1", "c2", "c3")) if voter.role is Role.LEADER], release
+
+
+def test_before_3_7_a_leader_without_a_majority_stays_active() -> None:
+    """`LeaderState#timeUntilCheckQuorumExpires` is KAFKA-15489 (3.7)."""
+    for release, resigns in (("3.3", False), ("3.6", False), ("3.7", True), ("4.3", True)):
+        quorum = Quorum(release)
+        for other in ("c2", "c3"):
+            quorum.cluster.do(acts.Cut(("c1", other)))
+        quorum.wait(12)
+        assert (quorum.voter("c1").role is not Role.LEADER) == resigns, release
+        assert Role.LEADER in (quorum.voter("c2").role, quorum.voter("c3").role), release
