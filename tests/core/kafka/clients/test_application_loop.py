@@ -16,9 +16,9 @@ from tests.core.kafka.clients.test_group_member import Run
 T = TopicPartition("orders", 0)
 
 
-def started(records: int = 10, **fields: Any) -> Run:
+def started(records: int = 10, release: str = "4.1", **fields: Any) -> Run:
     """Return a run in which m1 joins as the only member of its group, and gets the only partition with its records after 3 s."""
-    run = Run(partitions=1)
+    run = Run(release, partitions=1)
     if records:
         run.cluster.do(acts.Produce("orders", records))
     run.join("m1", **({"reset": "earliest"} | fields))
@@ -79,6 +79,17 @@ def test_records_until_a_crash_are_counted_over_all_polls() -> None:
     run.cluster.do(acts.Produce("orders", 10))
     run.at(10)
     assert (member(run).processed, [event.how for _, event in run.events(events.MemberEnded)]) == (13, ["crashed"])  # type: ignore[attr-defined]
+
+
+def test_without_a_heartbeat_thread_poll_reads_what_arrived_during_the_work() -> None:
+    """`NetworkClient#poll`: the response to the fetch that poll() sent before it returned is there when the application calls it again."""
+    run = started(release="0.9", commit="none", record_time=200 * US_PER_MS)
+    began = processing(run)
+    run.at(began + 0.1).cluster.do(acts.Produce("orders", 10))
+    run.at(began + 2.05)
+    assert (member(run).processed, member(run).phase) == (10, Phase.PROCESSING)
+    run.at(began + 4.1)
+    assert member(run).processed == 20
 
 
 # --- commits -------------------------------------------------------------------------------------------------------
@@ -146,6 +157,38 @@ def test_a_member_commits_before_it_gives_up_its_partitions_in_a_rebalance() -> 
     assert (view.state, len(view.members)) == ("Stable", 2)
 
 
+def test_a_member_that_cannot_commit_before_a_rebalance_joins_after_max_poll_interval_ms() -> None:
+    """`ConsumerCoordinator#onJoinPrepare` waits for the commit for the rebalance timeout, and not for default.api.timeout.ms."""
+    config = (("auto.commit.interval.ms", "600000"), ("max.poll.interval.ms", "12000"))
+    run = started(commit="auto", config=config)
+    run.at(8).join("m2")
+    while not run.events(events.RejoinNeeded):
+        run.cluster.step()
+    ((notices, _),) = run.events(events.RejoinNeeded)
+    (coordinator,) = {event.broker for _, event in run.events(events.GroupRebalancing)}  # type: ignore[attr-defined]
+    run.cluster.do(acts.Pause(coordinator))
+    run.at(notices + 11.9)
+    assert (run.events(events.CommitFailed), member(run).phase, run.owned("m1")) == ([], Phase.PREPARING, [[0]])
+    run.at(notices + 12.1)
+    assert [event.error for _, event in run.events(events.CommitFailed)] == ["TimeoutException"]  # type: ignore[attr-defined]
+    assert run.owned("m1") == [[]]
+
+
+def test_a_member_of_the_consumer_protocol_commits_once_before_it_gives_up_partitions() -> None:
+    """`AbstractMembershipManager#maybeReconcile` commits, and then it revokes."""
+    config = (("auto.commit.interval.ms", "600000"),)
+    run = Run(partitions=2)
+    for partition in (0, 1):
+        run.cluster.do(acts.Produce("orders", 10, partition=partition))
+    run.join("m1", reset="earliest", protocol="consumer", commit="auto", config=config)
+    run.at(8)
+    assert (member(run).processed, run.events(events.OffsetCommitted)) == (20, [])
+    run.join("m2", protocol="consumer", commit="auto", config=config)
+    run.at(25)
+    assert run.owned("m1", "m2") == [[0], [1]]
+    assert sorted((event.partition, event.committed_offset) for _, event in run.events(events.OffsetCommitted)) == [(0, 10), (1, 10)]  # type: ignore[attr-defined]
+
+
 # --- without poll() ------------------------------------------------------------------------------------------------
 
 IMPATIENT = (("session.timeout.ms", "6000"), ("max.poll.interval.ms", "8000"))
@@ -183,6 +226,7 @@ def test_a_stalled_application_reads_nothing_and_leaves_the_group_after_the_poll
     run.at(14)
     assert len(times(run, events.GroupMemberRemoved)) == 1
     assert member(run).processed == 0
+    assert not member(run).readers["orders"].buffer, "only poll() sends fetches (`KafkaConsumer#pollForFetches`)"
     run.at(25)
     assert member(run).processed == 5, "it joins again when it polls"
     assert run.owned("m1") == [[0]]
