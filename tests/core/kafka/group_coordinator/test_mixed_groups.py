@@ -15,6 +15,7 @@ from core.kafka.group_coordinator.group_requests import GroupMembership, OffsetC
 from core.kafka.group_coordinator.offset_tombstones import is_unused
 from core.kafka.ids import TopicPartition
 from core.lab import acts
+from core.sim.kernel_messages import Timer
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.kafka.clients.test_consumer_protocol import join
 from tests.core.kafka.clients.test_group_member import Run
@@ -320,3 +321,40 @@ def test_batches_of_a_coordinator_are_of_no_producer_id_and_of_no_transaction(gr
     assert {isinstance(record[0], GroupMetadataKey) for record in records} == {True, False}, "both protocols have written"
     fields = {(each.batch_id, each.producer_id, each.producer_epoch, each.first_sequence, each.transactional) for each in batches}
     assert fields == {(0, -1, -1, -1, False)}
+
+
+def test_an_assignment_for_a_classic_member_begins_the_interval_before_the_next_one() -> None:
+    """group.consumer.assignment.interval.ms (4.3) is 1 s: within it, the group has a new epoch, and the target assignment is the former one."""
+    group = Group("4.3")
+    modern = Modern(group, group.member("new"), "new-member")
+    modern.heartbeat(0)
+    group.cluster.run_until(group.cluster.now + 2 * SECOND)
+    classic = group.member("old")
+    classic.join()
+    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+    state = consumer(group)
+    assert state.assignment_epoch == state.epoch
+    other = Modern(group, group.member("other"), "other-member")
+    other.heartbeat(0)
+    assert state.assignment_epoch == state.epoch - 1
+    group.cluster.run_until(group.cluster.now + SECOND)
+    other.heartbeat(state.members["other-member"].epoch)
+    assert state.assignment_epoch == state.epoch
+
+
+def test_a_member_has_one_session_timer_after_a_shorter_session(group: Group) -> None:
+    """The later timer ends without another one, and the session ends 5 s after the last heartbeat."""
+    modern = Modern(group, group.member("new"), "new-member")
+    modern.heartbeat(0)
+    epoch = modern.heartbeat(1).member_epoch
+    group.cluster.do(acts.Set("group.consumer.session.timeout.ms", "5000", force=True))
+    ends = group.cluster.now + 60 * SECOND
+    while group.cluster.now < ends:
+        assert modern.heartbeat(epoch).error == errors.NONE
+        group.cluster.run_until(group.cluster.now + 2 * SECOND)
+    timers = [each.message for each in group.cluster.agenda.entries if type(each.message) is Timer]
+    assert [timer.name for timer in timers].count("consumer-session") == 1
+    group.cluster.run_until(group.cluster.now + 2900 * US_PER_MS)
+    assert list(consumer(group).members) == [modern.member_id]
+    group.cluster.run_until(group.cluster.now + 200 * US_PER_MS)
+    assert not group.metadata.consumer or not consumer(group).members
