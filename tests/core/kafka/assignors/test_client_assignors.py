@@ -282,3 +282,9 @@ def test_a_hash_map_that_is_more_than_three_quarters_full_has_twice_as_many_buck
     """The hash code of `0` is 48, which belongs to bucket 0 of 16 and to bucket 16 of 32. `A` belongs to bucket 1 of both."""
     assert hash_map_order([*"ABCDEFGHIJK0"]) == [*"0ABCDEFGHIJK"]
     assert hash_map_order([*"ABCDEFGHIJKL0"]) == [*"ABCDEFGHIJKL0"]
+
+
+def test_sticky_keeps_what_a_member_owns_besides_a_partition_of_a_topic_that_is_gone() -> None:
+    """`AbstractStickyAssignor#allSubscriptionsEqual` leaves out the one partition, and goes on with the next."""
+    group = members("t1", c1="t0:0 t1:1", c2="")
+    assert shown(sticky_assignor.cooperative_assign(topics(t1=2), group)) == {"c1": "t1:1", "c2": "t1:0"}

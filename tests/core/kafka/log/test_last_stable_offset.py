@@ -164,3 +164,14 @@ def test_recorded_deletions_below_an_open_transaction() -> None:
     log.end(commit=False, epoch=1, ce=14)
     assert log.commit_to(8) == 8
     assert log.state.aborted == [(1, 0, 7, 8)]
+
+
+def test_an_open_transaction_in_a_log_without_records_holds_back_nothing() -> None:
+    """`UnifiedLog#maybeIncrementFirstUnstableOffset` puts the first unstable offset at the log start, which is the end here."""
+    log = ProducerLog()
+    log.send(0, 5, txn=True)
+    assert log.commit_to(5) == 0
+    log.drop_below(5)
+    assert (log.log_start, log.leo, log.first_offset) == (5, 5, 5)
+    assert log.unstable() == 0
+    assert log.last_stable_offset() == 5
