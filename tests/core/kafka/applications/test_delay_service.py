@@ -156,3 +156,21 @@ def test_records_for_a_deleted_topic_become_dead_letters() -> None:
     cluster.do(acts.CreateTopic("orders", 1, 1))
     cluster.run_until(45 * SECOND)
     assert {view.name: view.forwarded for view in cluster.view().services if not view.source} == {"delay": 10, "careful": 0}
+
+
+def test_a_commit_counts_when_the_coordinator_has_acknowledged_it() -> None:
+    """The broker does not run while the commit is due, so the worker has not reached the step after which it crashes."""
+    cluster = _cluster(TopicSpec("orders", 1, 1))
+    cluster.do(acts.StartDelayService("orders", ("5s",), commit_every=20 * SECOND, crash_after="commit"))
+    cluster.run_until(5 * SECOND)
+    cluster.do(acts.ProduceDelayed(5 * SECOND, 3))
+    cluster.run_until(15 * SECOND)
+    worker = cluster.workers("delay")[0]
+    assert isinstance(worker, DelayWorker)
+    assert (cluster.view().services[0].forwarded, worker.committed) == (3, {})
+    cluster.do(acts.Pause(1))
+    cluster.run_until(25 * SECOND)
+    assert (worker.running, worker.committed) == (True, {})
+    cluster.do(acts.Resume(1))
+    cluster.run_until(26 * SECOND)
+    assert (worker.running, worker.committed) == (False, {0: 3})
