@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from core.kafka import events
 from core.kafka.applications.services.retry_topics import chain, suffixes
 from core.kafka.applications.services.retry_worker import MILLION, FailureRule, RetryWorker
+from core.kafka.applications.services.service_worker import Phase
 from core.kafka.ids import TopicPartition
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.release import Release
-from core.kafka.topic_spec import TopicSpec
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
@@ -129,3 +131,25 @@ def test_a_blocking_service_without_a_dead_letter_topic_skips_records_and_commit
     assert cluster.account.retries.of("app").skipped == {tp: OffsetSet.of([(0, 4)])}
     assert (view.succeeded, view.dead) == (0, 0)
     assert cluster.account.processing.committed("app", tp) == 4
+
+
+def test_a_worker_that_crashes_after_it_has_committed_the_number_of_a_try_polls_no_more_records() -> None:
+    """The records arrive while the worker waits for the coordinator, so they are in the consumer and not held by the worker."""
+    topics = (TopicSpec("orders", assignment=(PartitionSpec((1,)),)), TopicSpec("__consumer_offsets", assignment=(PartitionSpec((2,)),)))
+    told: list[tuple] = []
+    cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), topics=topics), Release.named("4.3"), sink=told.append)
+    cluster.do(acts.StartRetryService("orders", ("5s",), count_tries="before", crash_after="commit"))
+    cluster.run_until(5 * SECOND)
+    (worker,) = (each for each in cluster.workers("app") if isinstance(each, RetryWorker) and each.plan.number == 1)
+    cluster.do(acts.Produce("orders", 10))
+    while worker.phase is not Phase.COUNTING:
+        assert cluster.step()
+    cluster.do(acts.Pause(2))
+    cluster.do(acts.Produce("orders", 10))
+    cluster.run_until(cluster.now + 2 * SECOND)
+    assert (worker.phase, worker.running) == (Phase.COUNTING, True)
+    cluster.do(acts.Resume(2))
+    cluster.run_until(cluster.now + SECOND)
+    (ended,) = (events.decode(event) for event in told if event[3] == events.ServiceEnded.kind)
+    assert (ended.how, ended.held) == ("crashed", 10)  # type: ignore[attr-defined]
+    assert cluster.view().retries[0].tried == {}
