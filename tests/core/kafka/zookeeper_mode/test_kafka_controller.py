@@ -19,7 +19,7 @@ from core.kafka.zookeeper_server.paths import PartitionState
 from core.kafka.zookeeper_server.protocol import NO_NODE, NODE_EXISTS, OK, Result
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.kernel_messages import Timer
 from core.sim.units import SECOND, US_PER_MS
 
@@ -271,3 +271,16 @@ def test_a_request_that_a_dead_broker_refuses_is_sent_again_after_100_ms() -> No
 def _times_out(message: object, broker: int) -> bool:
     """Return whether a message in the agenda is the timeout of a request to a broker, which is armed when the request is sent."""
     return isinstance(message, Timer) and message.name == "controller-socket-timeout" and message.about[0] == broker  # type: ignore[index]
+
+
+def test_by_hand_each_isr_change_is_published_at_once_and_the_first_publication_counts_from_the_start() -> None:
+    """`ReplicaManager` sets `lastIsrPropagationMs` to the time at which it begins."""
+    told: list[tuple] = []
+    spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("here", assignment=(PartitionSpec((1, 2)),)),), pace=Pace.BY_HAND)
+    run = Cluster(spec, RELEASES["2.4"], sink=told.append)
+    for seconds in (80, 100):
+        run.run_until(seconds * SECOND)
+        for act in (acts.Kill(2), acts.Fence(2), acts.Start(2), acts.Fetch(2)):
+            run.do(act)
+    published = [events.decode(event) for event in told if event[3] == events.IsrChangesPublished.kind]
+    assert [(event.partitions, event.rested_us, event.since_us) for event in published] == [(1, 0, 80 * SECOND), (1, 0, 20 * SECOND)]  # type: ignore[attr-defined]
