@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors
+from core.kafka.log.leader_term import Term
 from core.kafka.log.log_config import LogConfig
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.release import CURRENT
@@ -175,3 +176,16 @@ def test_an_open_transaction_in_a_log_without_records_holds_back_nothing() -> No
     assert (log.log_start, log.leo, log.first_offset) == (5, 5, 5)
     assert log.unstable() == 0
     assert log.last_stable_offset() == 5
+
+
+@pytest.mark.parametrize("log_start", [4, 5])
+def test_a_log_start_inside_the_first_batch_of_a_transaction_leaves_the_last_stable_offset_at_its_base(log_start: int) -> None:
+    """Below the batch at offset 3, the log has a batch of the same leader and one of its predecessor."""
+    log = ProducerLog()
+    log.plain(2)
+    log.term = Term(1, 2)
+    log.plain()
+    log.send(0, 3, txn=True)
+    assert log.commit_to(6) == 3
+    assert log.maybe_increment_log_start(log_start)
+    assert log.last_stable_offset() == 3
