@@ -94,6 +94,7 @@ docs: $(STAMPS)/spark ## regenerate pages and pictures from the code
 	@$(BIN)/python -m scenarios.models.script_doc
 	@$(BIN)/python -m spark_reports.summaries_doc
 	@$(BIN)/python -m tests.releases_page docs/releases.md
+	@$(BIN)/python -m tests.questions_page docs/questions.md
 	@$(BIN)/python -m tests.plan docs/plan.svg
 	@$(BIN)/python -m tests.why_page docs/why.md
 	@$(BIN)/python -m tui.app.screenshot docs/playground.svg --size 120x36 --seconds 19 --kill 2@10

@@ -1,4 +1,4 @@
-"""The entries of the index that do not need a screen: scenarios, errors, settings, readings, events, and acts."""
+"""The entries of the index that do not need a screen: questions, scenarios, errors, settings, readings, events, and acts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from core.lab.acts import ACTS
 from scenarios import catalogue
 from scenarios.finding.error_meanings import ERROR_MEANINGS, spellings
 from scenarios.finding.index import Entry
+from scenarios.finding.public_questions import QUESTIONS, Question
 from scenarios.language.script import first_sentence
 from scenarios.readings.all_readings import ALL_READINGS
 
@@ -22,9 +23,16 @@ def scenario_entry(header: catalogue.ScenarioHeader) -> Entry:
     return Entry("scenario", header.name, header.title, header.tags, header.about, header.script, command)
 
 
+def question_entry(question: Question) -> Entry:
+    """Return the entry of a question of the public."""
+    tags = (*question.symptoms, *question.errors, *question.settings)
+    return Entry("question", question.name, question.text, tags, question.answer, command=question.command)
+
+
 def entries() -> Iterator[Entry]:
     """Yield all entries, those first that show something when they run."""
     headers = catalogue.headers()
+    yield from (question_entry(question) for question in QUESTIONS if question.command)
     yield from map(scenario_entry, headers)
     for error, meaning in ERROR_MEANINGS.items():
         named = re.compile(rf"\b{error}\b")

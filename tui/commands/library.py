@@ -31,7 +31,8 @@ def add_commands(commands: Any) -> None:
     share.add_argument("source", metavar="SCRIPT|LOG", help="a script, or the event log of a session")
     share.set_defaults(command=_share)
     find = commands.add_parser(
-        "find", help="find scenarios, errors, settings, readings, acts, and events by what people say: isrlab find hanging transaction"
+        "find",
+        help="find questions, scenarios, errors, settings, readings, acts, and events by what people say: isrlab find hanging transaction",
     )
     find.add_argument("words", nargs="+", metavar="WORD", help="words of a question, or an error message")
     find.add_argument("--all", action="store_true", help="print everything that fits, not only the best dozen")
