@@ -383,7 +383,7 @@ QUESTIONS: Final = (
     ),
     Question(
         name="topic-deletion-stuck",
-        subject="Moving replicas",
+        subject="Topics",
         text="What happens when a topic is deleted while a broker is down?",
         address="https://github.com/linkedin/kafka/pull/337",
         symptoms=("topic deletion stuck", "marked for deletion"),
@@ -391,8 +391,9 @@ QUESTIONS: Final = (
         settings=("delete.topic.enable",),
         command="isrlab run a2-delete-topic --release 2.4",
         answer=(
-            "The deletion stays pending while the broker is away: a producer that writes meanwhile gives up (“1 record: "
-            "REQUEST_TIMED_OUT”). After “start b3”, the deletion ends, and a new topic can have the name."
+            "With ZooKeeper, the topic exists until the broker is back: a producer that writes meanwhile gives up (“1 record: "
+            "REQUEST_TIMED_OUT”). After “start b3”, the deletion ends, and a new topic can have the name. With KRaft (`--release 4.3`), "
+            "the topic is gone at once."
         ),
     ),
     Question(
@@ -558,7 +559,8 @@ QUESTIONS: Final = (
         command="isrlab run t10-unclean-election --release 4.3",
         answer=(
             "The new leader lacks the marker that ended a transaction, and the old leader truncates it (“b1 truncates orders-0 (offsets "
-            "5)”). The transaction stays open until “abort-hanging partition orders-0 (start-offset 0)”."
+            "5)”). The transaction stays open until “abort-hanging partition orders-0 (start-offset 0)”, which aborts its "
+            "committed records."
         ),
     ),
     Question(
