@@ -79,8 +79,8 @@ def test_replicas_agree_in_the_end_also_after_harsh_faults(name: str) -> None:
 HARMED: Final[dict[str, tuple[tuple[str, ...], str, str, str | None, tuple[int, ...]]]] = {
     "S1": (("0.8.2", "0.9", "0.10.2"), "0.11", LOST, None, (7,)),
     "S3": (("0.11", "1.1"), "2.0", DIVERGED, "turns", (1,)),
-    "S4": (("2.0",), "2.1", LOST, "zombie-follower", (15,)),
-    "S4, replicas that differ": (("2.0", "2.1 without fetch-epoch-fencing"), "2.1", DIVERGED, "late-orders", (41,)),
+    "S4": (("2.0",), "2.7", LOST, "zombie-follower", (15,)),
+    "S4, replicas that differ": (("2.0", "2.1 without fetch-epoch-fencing"), "2.7", DIVERGED, "late-orders", (41,)),
     "S5": (("1.1", "2.0 without truncate-on-epoch-change"), "2.0", DIVERGED, "missed-leadership", (11,)),
     "S6": (("4.1 without expand-needs-epoch-start",), "4.1", LOST, "early-join", (71,)),
     "S7": (

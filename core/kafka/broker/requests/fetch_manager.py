@@ -99,12 +99,13 @@ class FetchManager:
             if session is not None:
                 self._close(session)
             poll = self.broker.fetches_between(follower, self.broker.id, fetcher)
-            session = self.sessions[follower, fetcher] = FetchSession(self, sender, follower, fetcher, poll)
+            keeps = self.broker.release.sessions_keep_epochs
+            session = self.sessions[follower, fetcher] = FetchSession(self, sender, follower, fetcher, poll, keeps_epochs=keeps)
             poll.serve(session)
             self.mark_possibly_late(session)
         elif session is None:
             return None
-        elif not self.broker.release.sessions_keep_epochs:
+        elif not session.keeps_epochs:
             session.forget_epochs()
             changed = tuple(map(without_epoch, changed))
         for tp in forgotten:

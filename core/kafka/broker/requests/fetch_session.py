@@ -88,6 +88,7 @@ class FetchSession(FollowerSession):
         follower, fetcher: the IDs of the follower and its fetcher.
         address: the follower's address on the network.
         poll: the long poll that carries the session's fetches.
+        keeps_epochs: whether the session remembers the leader epochs of its partitions (`release.sessions_keep_epochs`).
         partitions: all partitions of the session, in the order in which they were added.
         dirty: the partitions that have something new to send, in the order in which they became dirty and without duplicates.
         last_fetch_time: the time when the last fetch arrived that was not elided, or that was the last one of an elision, in µs.
@@ -98,7 +99,7 @@ class FetchSession(FollowerSession):
     """
 
     __slots__ = (
-        "address", "cause", "deadline", "dirty", "fetcher", "last_fetch_time", "partitions", "poll", "purgatory",
+        "address", "cause", "deadline", "dirty", "fetcher", "keeps_epochs", "last_fetch_time", "partitions", "poll", "purgatory",
         "timer_due",
     )  # fmt: skip
 
@@ -106,15 +107,19 @@ class FetchSession(FollowerSession):
     address: Final[str]
     fetcher: Final[int]
     poll: Final[LongPoll]
+    keeps_epochs: Final[bool]
     partitions: Final[dict[TopicPartition, SessionPartition]]
     dirty: Final[list[SessionPartition]]
 
-    def __init__(self, purgatory: FetchPurgatory, address: str, follower: int, fetcher: int, poll: LongPoll) -> None:
+    def __init__(
+        self, purgatory: FetchPurgatory, address: str, follower: int, fetcher: int, poll: LongPoll, *, keeps_epochs: bool = True
+    ) -> None:
         super().__init__(follower)
         self.purgatory = purgatory
         self.address = address
         self.fetcher = fetcher
         self.poll = poll
+        self.keeps_epochs = keeps_epochs
         self.partitions = {}
         self.dirty = []
         self.last_fetch_time = -(2**62)
@@ -141,6 +146,8 @@ class FetchSession(FollowerSession):
         arrived at `arrived_at`."""
         if arrived_at != NOT_YET:
             self.last_fetch_time = arrived_at
+            if not self.keeps_epochs:
+                self.forget_epochs()
         self.purgatory.mark_possibly_late(self)
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:

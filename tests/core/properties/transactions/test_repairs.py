@@ -105,6 +105,7 @@ NO_HARM: Final = {
     "producer_fenced": "KIP-588 as released makes one error abortable, but the producer is fenced when it aborts (recording c-timeout-tv0)",
     "answers_producer_fenced": "KIP-588 as released gives the error of a fenced producer another name",
     "invalid_transition_is_fatal": "the model refuses calls that are impossible in the state of a producer, so no impossible change occurs",
+    "timed_out_call_must_be_repeated": "a call that timed out must be made again before any other; an application that does so loses no records",
     "unknown_producer_is_fatal": "an error is fatal instead of abortable; the application starts another producer",
     "end_txn_epoch_must_match": "only handwritten requests have an epoch above that of the coordinator (recordings m-answers)",
     "fence_survives_failed_append": "an epoch is skipped with each failed write; after 32,767 of them, the producer gets another ID",
