@@ -127,6 +127,11 @@ def _range(start: int, end: int) -> str:
     return f"{start:,}" if end - start == 1 else f"{start:,}–{end - 1:,}"
 
 
+def _some_of(ids: Sequence[int], does: str) -> str:
+    """Return brokers with a verb: `b2 leaves`, `b2 and b3 leave`."""
+    return f"{brokers(ids)} {does}{'s' if len(ids) == 1 else ''}"
+
+
 def _on(event: Event, text: str, importance: int) -> tuple[str, str, int]:
     return text, f"{event.topic}-{event.partition}", importance  # type: ignore[attr-defined]
 
@@ -157,8 +162,8 @@ TOLD: Final[dict[str, Callable[[EventTuple], tuple[str, str, int]]]] = {
     events.SessionExpired.kind: lambda event: ("the ZooKeeper session of {} expires", f"b{events.SessionExpired(event).broker}", 4),
     events.LeaderElected.kind: _elected,
     events.PartitionOffline.kind: lambda event: _on(events.PartitionOffline(event), "{} offline: no replica can lead", 6),
-    events.IsrShrunk.kind: lambda event: _on(events.IsrShrunk(event), f"{brokers(events.IsrShrunk(event).out)} leaves the ISR of {{}}", 4),
-    events.IsrExpanded.kind: lambda event: _on(events.IsrExpanded(event), f"{brokers(events.IsrExpanded(event).joined)} joins the ISR of {{}}", 2),
+    events.IsrShrunk.kind: lambda event: _on(events.IsrShrunk(event), f"{_some_of(events.IsrShrunk(event).out, 'leave')} the ISR of {{}}", 4),
+    events.IsrExpanded.kind: lambda event: _on(events.IsrExpanded(event), f"{_some_of(events.IsrExpanded(event).joined, 'join')} the ISR of {{}}", 2),
     events.Truncated.kind: _truncated,
     events.UnflushedLost.kind: lambda event: _on(
         events.UnflushedLost(event), f"b{events.UnflushedLost(event).broker} loses what it had not flushed of {{}}", 5

@@ -50,7 +50,7 @@ class Repair(NamedTuple):
 
 REPAIRS: Final = {
     "KAFKA-6119, half of a timed-out transaction is committed": Repair(
-        "0.11", (("timeout_fences_producer", True),), "1.1", None, 35, HALF
+        "0.11", (("timeout_fences_producer", True),), "1.1", None, 82, HALF
     ),
     "KAFKA-9144, a leader forgets the epoch of a fenced producer": Repair(
         "2.1", (("markers_have_timestamps", True),), "2.4", "forgotten-producer", 26, HALF
