@@ -197,8 +197,8 @@ QUESTIONS: Final = (
         command="isrlab run s3-fast-failover",
         answer=(
             "The same elections run by three releases: in 1.1 the replicas keep different records at the same offsets, since 2.0 (KIP-279) "
-            "they do not; the expectations of the scenario check it. Each unclean election loses records, such as “3 records of t-0 at "
-            "offsets 1–3 (3 acknowledged)”."
+            "they do not; the expectations of the scenario check it. Records are lost in all three: “2 records of t-0 at "
+            "offsets 1–2 (2 acknowledged)”."
         ),
     ),
     Question(

@@ -8,8 +8,9 @@ from typing import Any, Final
 import attrs
 
 from core.kafka.errors import KafkaError
-from core.lab.acts import Act, Load
+from core.lab.acts import Act, Load, SetPace
 from core.lab.cluster import Cluster
+from core.lab.spec import Pace
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from core.sim.errors import ActRefused
@@ -105,15 +106,21 @@ class Branch:
 
     Attributes:
         cluster: the copy.
-        summary: what happens from now on, with times that begin at 0.
+        summary: what happens from now on, in the virtual time of the original.
         load: what the load is, in words.
+
+    Raises:
+        ValueError: the cluster can be stepped only by hand, so that a copy does not run.
     """
 
     def __init__(self, original: Cluster) -> None:
         self.summary: Final = RunSummary()
         self.cluster: Final = Cluster.restore(original.snapshot())
         self._before: Final = self.cluster.journal.seq
+        self._acked: Final = self.cluster.account.acked
         self.cluster.journal.sink = self._shifted
+        if self.cluster.by_hand and (refused := self.do(SetPace(str(Pace.TIMELINE)))):
+            raise ValueError(f"the answer comes from running a copy, and {refused}")
         self.load: Final = self._add_load()
 
     def _shifted(self, event: tuple[object, ...]) -> None:
@@ -169,7 +176,13 @@ class Branch:
 
     def told(self) -> list[str]:
         """Return what happened since the copy was made."""
-        return [line.removeprefix("    ") for line in self.summary.lines(self.cluster.now)]
+        return [line.removeprefix("    ") for line in (*self.summary.cluster_lines(), *self.felt())]
+
+    def felt(self) -> list[str]:
+        """Return what clients felt since the copy was made."""
+        account = self.cluster.account
+        lost = [loss._replace(event=loss.event - self._before) for loss in account.losses() if loss.event > self._before]
+        return list(self.summary.client_lines(self.cluster.now, account.acked - self._acked, lost))
 
     def how(self, what: str) -> str:
         """Return how an answer was found by this copy."""

@@ -58,6 +58,19 @@ def without(asked: AskedCluster, down: Collection[int]) -> Without:
     return Without(tuple(dark), tuple(refusing), tuple(unclean), _keeps_majority(asked, down))
 
 
+def made_worse(asked: AskedCluster, down: Collection[int]) -> Without:
+    """Return what the cluster would lack if some more brokers were stopped, and does not lack already."""
+    now, then = without(asked, ()), without(asked, down)
+    dark = {one.tp for one in now.dark}
+    lacking = dark | {one.tp for one in (*now.refusing, *now.unclean)}
+    return Without(
+        tuple(one for one in then.dark if one.tp not in dark),
+        tuple(one for one in then.refusing if one.tp not in lacking),
+        tuple(one for one in then.unclean if one.tp not in lacking),
+        then.majority or not now.majority,
+    )
+
+
 def _allows_unclean(asked: AskedCluster, one: PartitionView) -> bool:
     cluster = asked.cluster
     return cluster.release.applies_unclean_setting and cluster.settings.flag("unclean.leader.election.enable", topic=one.tp.topic)
@@ -71,16 +84,17 @@ def _keeps_majority(asked: AskedCluster, down: Collection[int]) -> bool:
 
 
 def safe_sets(asked: AskedCluster, size: int) -> list[tuple[int, ...]]:
-    """Return the sets of so many live brokers that can be down at the same time without harm, in order."""
+    """Return the sets of so many live brokers that can be down at the same time without making anything worse, in order."""
     up = sorted(asked.up())
     unsafe: set[tuple[int, ...]] = set()
-    alone = {broker for broker in up if not without(asked, (broker,)).harmless}
+    alone = {broker for broker in up if not made_worse(asked, (broker,)).harmless}
     if size == 1:
         return [(broker,) for broker in up if broker not in alone]
     live = frozenset(up)
     for one in asked.view.partitions:
         members = sorted(live.intersection(one.isr))
-        if len(members) - size < max(one.min_isr, 1):
+        needed = max(one.min_isr, 1) if len(members) >= one.min_isr else 1  # a partition that refuses writes already can only become dark
+        if len(members) - size < needed:
             unsafe.update(combinations(members, size))
     return [
         chosen
@@ -92,12 +106,13 @@ def safe_sets(asked: AskedCluster, size: int) -> list[tuple[int, ...]]:
 def may_i_stop(asked: AskedCluster, words: Sequence[str]) -> Answer:
     """Say whether brokers can be stopped together, what refuses or is dark if not, and what can be stopped instead."""
     wanted = asked.brokers(words)
-    lacks, now = without(asked, wanted), without(asked, ())
+    worse, now = made_worse(asked, wanted), without(asked, ())
     names = listed([f"b{broker}" for broker in wanted])
-    lines = list(_lacking(lacks, now))
+    lines = [*_lacking(worse), *_already(now)]
     led = sum(one.leader in wanted for one in asked.view.partitions)
-    if lacks.harmless:
-        verdict = f"Yes: with {names} down, every partition keeps a leader and accepts writes with acks=all."
+    if worse.harmless:
+        fine = f"with {names} down, every partition keeps a leader and accepts writes with acks=all."
+        verdict = f"Yes: {fine}" if now.harmless else f"Yes: stopping {names} makes nothing worse than it is."
         lines.append(f"{led:,} partition{'' if led == 1 else 's'} will get another leader; clients look for it, which takes a moment.")
         spare = [one for one in asked.view.partitions if len(asked.up().difference(wanted).intersection(one.isr)) == one.min_isr]
         if spare:
@@ -110,7 +125,7 @@ def may_i_stop(asked: AskedCluster, words: Sequence[str]) -> Answer:
     return Answer(verdict, tuple(lines), BY_RULE, f"{asked.play()}, then press k on {names}")
 
 
-def _lacking(lacks: Without, now: Without) -> Iterable[str]:
+def _lacking(lacks: Without) -> Iterable[str]:
     if not lacks.majority:
         yield "The controllers would lose their majority: no election and no ISR change would be possible."
     if lacks.dark:
@@ -119,9 +134,16 @@ def _lacking(lacks: Without, now: Without) -> Iterable[str]:
         yield f"Writes with acks=all refused (NOT_ENOUGH_REPLICAS): {partitions(lacks.refusing)}."
     if lacks.unclean:
         yield f"Led by a replica that is not in sync, so acknowledged records are lost (unclean.leader.election.enable): {partitions(lacks.unclean)}."
-    already = len(now.dark) + len(now.refusing) + len(now.unclean)
-    if already and not lacks.harmless:
-        yield f"{already:,} of them {'is' if already == 1 else 'are'} in this state already."
+
+
+def _already(now: Without) -> Iterable[str]:
+    """Yield what the cluster lacks already, whoever is stopped."""
+    if not now.majority:
+        yield "Already so: the controllers have no majority."
+    if now.dark or now.unclean:
+        yield f"Already so: no member of the ISR is alive for {partitions((*now.dark, *now.unclean))}."
+    if now.refusing:
+        yield f"Already so: writes with acks=all are refused for {partitions(now.refusing)}."
 
 
 def _instead(asked: AskedCluster, size: int) -> Iterable[str]:
@@ -158,7 +180,7 @@ def rolling_restart(asked: AskedCluster, words: Sequence[str]) -> Answer:
         waits += branch.cluster.now - begun
         lines.append(f"b{broker}: shut down and start, then wait {seconds(branch.cluster.now - begun)} until it is in sync again")
     branch.run(2 * SECOND)
-    felt = [line.strip() for line in branch.summary.client_lines(branch.cluster.now)]
+    felt = [line.strip() for line in branch.felt()]
     lines += [f"clients: {line}" for line in felt]
     verdict = (
         f"Not like this: {failed}."
@@ -204,7 +226,7 @@ def what_if_lose(asked: AskedCluster, words: Sequence[str]) -> Answer:
         verdict = (
             f"Without {names}, {len(lacks.dark):,} partitions have no leader, and {len(lacks.refusing):,} refuse writes with acks=all."
         )
-    lines = [*_lacking(lacks, without(asked, ())), *(line.strip() for line in branch.told())]
+    lines = [*_lacking(made_worse(asked, wanted)), *_already(without(asked, ())), *(line.strip() for line in branch.told())]
     return Answer(verdict, tuple(lines), branch.how(f"2 s of normal work, then kill -9 of {names}, then 60 s"), asked.play())
 
 
@@ -220,14 +242,15 @@ def zones(asked: AskedCluster, words: Sequence[str]) -> Answer:
             BY_RULE,
             "isrlab play a2-racks",
         )
+    now = without(asked, ())
+    fine = "all partitions keep a leader and accept writes" if now.harmless else "nothing gets worse than it is"
     lines, bad = [], 0
     for rack, members in sorted(racks.items()):
-        lacks = without(asked, members)
-        bad += not lacks.harmless
+        worse = made_worse(asked, members)
+        bad += not worse.harmless
         name = f"zone {rack} ({listed([f'b{broker}' for broker in members])})" if rack else f"no zone ({listed(members)})"
-        lines.append(
-            f"without {name}: {'all partitions keep a leader and accept writes' if lacks.harmless else ' '.join(_lacking(lacks, lacks))}"
-        )
+        lines.append(f"without {name}: {fine if worse.harmless else ' '.join(_lacking(worse))}")
+    lines += _already(now)
     crowded = [one for one in asked.view.partitions if len(one.replicas) > 1 and len({_rack_of(racks, r) for r in one.replicas}) == 1]
     if crowded:
         lines.append(f"All replicas in one zone: {partitions(crowded)}.")

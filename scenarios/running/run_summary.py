@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import attrs
@@ -18,6 +18,7 @@ from core.kafka.events import KINDS
 from core.kafka.events.base import brokers, count_of, records
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
+from core.lab.accounts.losses import Loss as LostRecords
 from core.lab.act_sentences import act_sentence
 from core.sim.events import Event, EventTuple, first_cause, kind_of, seq_of, time_of
 from core.sim.units import SECOND, format_duration
@@ -99,15 +100,16 @@ class Loss:
     acknowledged: int = 0
     read: int = 0
 
-    def add(self, lost: events.RecordsLost) -> None:
-        """Add what one event reports."""
-        self.count += lost.to_offset - lost.from_offset
-        self.acknowledged += max(lost.lost_acknowledged, 0)
-        self.read += max(lost.lost_read, 0)
-        if self.ranges and self.ranges[-1][1] == lost.from_offset:
-            self.ranges[-1] = self.ranges[-1][0], lost.to_offset
+    def add(self, lost: LostRecords) -> None:
+        """Add a range of lost records."""
+        count = lost.end - lost.start
+        self.count += count
+        self.acknowledged += count * lost.acknowledged
+        self.read += count * lost.read
+        if self.ranges and self.ranges[-1][1] == lost.start:
+            self.ranges[-1] = self.ranges[-1][0], lost.end
         else:
-            self.ranges.append((lost.from_offset, lost.to_offset))
+            self.ranges.append((lost.start, lost.end))
 
     def text(self, tp: TopicPartition) -> str:
         """Return what was lost of a partition, in words."""
@@ -207,8 +209,6 @@ class RunSummary:
         self._unanswered: Final[dict[BatchKey, Waiting]] = {}
         self._refused: Final[Counter[str]] = Counter()
         self._given_up: Final[Counter[str]] = Counter()
-        self._acked: int = 0
-        self._losses: Final[dict[tuple[TopicPartition, int], Loss]] = {}
         self._counted: Final[dict[str, tuple[int, EventTuple]]] = {}
         self._handlers: Final[dict[str, Callable[[EventTuple], None]]] = {
             **dict.fromkeys(TOLD, self._tell),
@@ -218,7 +218,6 @@ class RunSummary:
             events.ProduceWaiting.kind: self._waits_on,
             events.ProduceGivenUp.kind: self._gave_up,
             events.AppendRefused.kind: self._refuse,
-            events.RecordsLost.kind: self._lose,
         }
 
     def __call__(self, event: EventTuple) -> None:
@@ -264,7 +263,6 @@ class RunSummary:
 
     def _answered(self, event: EventTuple) -> None:
         acked = events.ProduceAcked(event)
-        self._acked += acked.records
         if acked.latency_us <= STALL_BOUND:
             return
         tp, begun = TopicPartition(acked.topic, acked.partition), time_of(event) - acked.latency_us
@@ -280,11 +278,6 @@ class RunSummary:
 
     def _refuse(self, event: EventTuple) -> None:
         self._refused[events.AppendRefused(event).error] += 1
-
-    def _lose(self, event: EventTuple) -> None:
-        lost = events.RecordsLost(event)
-        key = TopicPartition(lost.topic, lost.partition), self._act_behind(lost.doomed_by or seq_of(event))
-        self._losses.setdefault(key, Loss()).add(lost)
 
     def _count(self, event: EventTuple) -> None:
         counted = KINDS[kind_of(event)](event)
@@ -308,17 +301,24 @@ class RunSummary:
         act = events.Acted(self._acts[seq])
         return f", because of {act_sentence(act.act, act.args)} ({format_duration(time_of(act))})"
 
-    def lines(self, end: int) -> Iterator[str]:
-        """Yield what happened. `end` is the virtual time at the end of the run, in µs."""
-        yield from self._cluster_lines()
-        yield from self.client_lines(end)
+    def lines(self, end: int, acked: int, lost: Iterable[LostRecords]) -> Iterator[str]:
+        """Yield what happened.
 
-    def client_lines(self, end: int) -> Iterator[str]:
-        """Yield what clients felt. `end` is the virtual time at the end of the run, in µs."""
-        for label, text in self._clients(end):
+        Args:
+            end: the virtual time at the end of the run, in µs.
+            acked: the number of records that were acknowledged, by the durability account.
+            lost: the records that are lost at the end, by the durability account.
+        """
+        yield from self.cluster_lines()
+        yield from self.client_lines(end, acked, lost)
+
+    def client_lines(self, end: int, acked: int, lost: Iterable[LostRecords]) -> Iterator[str]:
+        """Yield what clients felt. The arguments are those of `lines`."""
+        for label, text in self._clients(end, acked, lost):
             yield _line(label, text)
 
-    def _cluster_lines(self) -> Iterator[str]:
+    def cluster_lines(self) -> Iterator[str]:
+        """Yield the acts and what they led to in the cluster."""
         told = self._happenings
         kept = sorted(sorted(range(len(told)), key=lambda at: (-told[at].importance, at))[:MOST_LINES])
         before = ""
@@ -329,7 +329,14 @@ class RunSummary:
         if len(kept) < len(told):
             yield _line("", f"and {count_of(len(told) - len(kept), 'less important line')} (isrlab run --log FILE writes everything)")
 
-    def _clients(self, end: int) -> Iterator[tuple[str, str]]:
+    def _losses_of(self, lost: Iterable[LostRecords]) -> dict[tuple[TopicPartition, int], Loss]:
+        """Return the lost records by partition and by the act that led to the loss."""
+        found: dict[tuple[TopicPartition, int], Loss] = {}
+        for one in lost:
+            found.setdefault((one.tp, self._act_behind(one.event)), Loss()).add(one)
+        return found
+
+    def _clients(self, end: int, acked: int, lost: Iterable[LostRecords]) -> Iterator[tuple[str, str]]:
         waits = dict(self._waits)
         for (_, tp, _, _), wait in self._unanswered.items():
             wait.waited = end - wait.begun
@@ -347,7 +354,7 @@ class RunSummary:
             yield "refused", ", ".join(f"{count_of(many, 'batch', 'batches')}: {error}" for error, many in self._refused.most_common())
         if self._given_up:
             yield "given up", ", ".join(f"{records(many)}: {error}" for error, many in self._given_up.most_common())
-        losses = sorted(self._losses.items(), key=lambda each: -each[1].count)
+        losses = sorted(self._losses_of(lost).items(), key=lambda each: -each[1].count)
         for (tp, act), loss in losses[:MOST_NAMES]:
             yield "LOST", f"{loss.text(tp)}{self.why(act)}"
         if len(losses) > MOST_NAMES:
@@ -355,9 +362,9 @@ class RunSummary:
             yield "LOST", f"{records(rest)} in {count_of(len(losses) - MOST_NAMES, 'other place')}"
         for kind, (many, first) in self._counted.items():
             yield "records", f"{records(many)} {COUNTED[kind]}{self.why(seq_of(first))}"
-        lost = sum(loss.count for loss in self._losses.values())
-        if self._acked or lost:
-            yield "records", f"{self._acked:,} acknowledged, {f'{lost:,}' if lost else 'none'} lost"
+        total = sum(loss.count for _, loss in losses)
+        if acked or total:
+            yield "records", f"{acked:,} acknowledged, {f'{total:,}' if total else 'none'} lost"
 
 
 def _line(label: str, text: str) -> str:

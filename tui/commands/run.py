@@ -146,7 +146,7 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
                 told = None if arguments.quiet or not arguments.scenarios else RunSummary()
                 result, shown = _run_one(scenario, under, seed, log, watch, told, views)
                 done.append(result)
-                happened = [] if told is None else list(told.lines(result.time))
+                happened = [] if told is None else list(told.lines(result.time, result.harm.acked, result.harm.losses))
                 details.append((happened, shown))
                 if not arguments.json:
                     print_all([*results.lines(result), *happened, *(one.line() for one in shown)])

@@ -12,7 +12,7 @@ from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.acts import Cut, Kill, Load, Pause
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.units import SECOND
 from scenarios.questions.all_questions import QUESTIONS
 from scenarios.questions.asked import Answer, AskedCluster
@@ -58,6 +58,24 @@ def test_safe_pairs() -> None:
     no = answer(cluster, "may-i-stop", "b1", "b2")
     assert "Without a leader, so neither readable nor writable: 1 partition: orders-0." in no.lines
     assert "Safe pairs: b1 and b3; b1 and b4; b2 and b3; b2 and b4." in no.lines
+
+
+def test_what_is_broken_already_is_not_blamed_on_the_brokers_that_are_asked_about() -> None:
+    cluster = of(((4,), (1, 2, 3)), 4, min_insync_replicas="1")
+    cluster.do(Kill(4))
+    cluster.run_until(20 * SECOND)
+    found = answer(cluster, "may-i-stop", "1")
+    assert found.verdict == "Yes: stopping b1 makes nothing worse than it is."
+    assert "Already so: no member of the ISR is alive for 1 partition: orders-0." in found.lines
+    assert safe_sets(asked(cluster), 1) == [(1,), (2,), (3,)]
+    assert safe_sets(asked(cluster), 2) == [(1, 2), (1, 3), (2, 3)]
+
+
+def test_a_cluster_that_is_stepped_by_hand_is_not_run() -> None:
+    cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("orders", 1, 2),), pace=Pace.BY_HAND))
+    for question, words in (("rolling-restart", ()), ("what-if", ("lose", "1"))):
+        with pytest.raises(ValueError, match="this cluster can run only in by-hand mode"):
+            answer(cluster, question, *words)
 
 
 def test_rolling_restart_ends_with_everything_in_sync() -> None:

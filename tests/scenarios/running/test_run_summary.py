@@ -12,7 +12,7 @@ def told(scenario: Scenario, number: int = -1) -> list[str]:
     """Run a scenario under one of its releases, and return the lines without their indentation."""
     summary = RunSummary()
     result = run_scenario(scenario, releases_of(scenario, [])[number], None, summary)
-    return [line.strip() for line in summary.lines(result.time)]
+    return [line.strip() for line in summary.lines(result.time, result.harm.acked, result.harm.losses)]
 
 
 def of(timeline: str, *, config: str = "min.insync.replicas: 2") -> list[str]:
@@ -75,3 +75,9 @@ def test_every_scenario_has_a_summary_of_bounded_length() -> None:
         lines = told(catalogue.load(name))
         assert 1 <= len(lines) <= MOST_LINES + 16, name
         assert all(len(line) < 400 for line in lines), name
+
+
+def test_what_is_lost_and_acknowledged_is_what_the_durability_account_says_at_the_end() -> None:
+    """Records that come back are not lost, and acks=0 acknowledges nothing."""
+    assert told(catalogue.load("e4-unused-epoch"))[-1] == "records  7 acknowledged, none lost"
+    assert told(catalogue.load("f1-acks"))[-1] == "records  1,990 acknowledged, none lost"
