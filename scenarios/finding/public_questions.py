@@ -64,7 +64,7 @@ QUESTIONS: Final = (
         settings=("acks", "min.insync.replicas"),
         command="isrlab run f2-min-isr-3-one-down",
         answer=(
-            "min.insync.replicas counts only for acks=all: these producers get “7 batches: NOT_ENOUGH_REPLICAS”, while the leader accepts "
+            "min.insync.replicas counts only for acks=all: these producers get “7 times: NOT_ENOUGH_REPLICAS”, while the leader accepts "
             "“10 records from careless to orders (acks 1)” at the same time."
         ),
     ),
@@ -281,7 +281,7 @@ QUESTIONS: Final = (
         settings=("controlled.shutdown.enable",),
         command="isrlab run captures-controlled-shutdown",
         answer=(
-            "The leaders move before the broker stops. The producers ask the wrong broker a few times (“2 batches: "
+            "The leaders move before the broker stops. The producers ask the wrong broker a few times (“2 times: "
             "NOT_LEADER_OR_FOLLOWER”), look for the new leader, and lose nothing (“10,270 acknowledged, none lost”). A real cluster did the "
             "same."
         ),
@@ -310,7 +310,7 @@ QUESTIONS: Final = (
         settings=("min.insync.replicas", "acks", "delivery.timeout.ms"),
         command="isrlab run h3-rolling-restart-impatient",
         answer=(
-            "The second broker stops before the first is in sync. Writes are refused (“19 batches: NOT_ENOUGH_REPLICAS”) and sent again; "
+            "The second broker stops before the first is in sync. Writes are refused (“19 times: NOT_ENOUGH_REPLICAS”) and sent again; "
             "with acks=all the run ends with “1,260 acknowledged, none lost”. A producer that gives up earlier loses them itself."
         ),
     ),
@@ -501,7 +501,7 @@ QUESTIONS: Final = (
         settings=("enable.idempotence", "max.in.flight.requests.per.connection", "retries"),
         command="isrlab run f4-proxy-reorders --release 4.3 --show out-of-order",
         answer=(
-            "With idempotence, five requests may be in flight. The leader refuses what comes too early (“56 batches: "
+            "With idempotence, five requests may be in flight. The leader refuses what comes too early (“56 times: "
             "OUT_OF_ORDER_SEQUENCE_NUMBER”), the producer sends it again, and “out-of-order = 0”."
         ),
     ),
@@ -516,7 +516,7 @@ QUESTIONS: Final = (
         command="isrlab run s15-consumer-truncation --release 4.3",
         answer=(
             "One cause is a new leader that lacks acknowledged batches: after “b2 leads orders-0 after an unclean election”, the next "
-            "sequence number does not fit (“1 batch: OUT_OF_ORDER_SEQUENCE_NUMBER”), and the lost records are named."
+            "sequence number does not fit (“1 time: OUT_OF_ORDER_SEQUENCE_NUMBER”), and the lost records are named."
         ),
     ),
     Question(
@@ -529,7 +529,7 @@ QUESTIONS: Final = (
         settings=("retention.ms", "transactional.id.expiration.ms", "producer.id.expiration.ms"),
         command="isrlab run t6-retention-forgets-producer --release 2.1",
         answer=(
-            "Retention has deleted the producer's last records, and before 2.4 the leader forgets the producer with them: “1 batch: "
+            "Retention has deleted the producer's last records, and before 2.4 the leader forgets the producer with them: “1 time: "
             "UNKNOWN_PRODUCER_ID”. The Java client recovers; since 2.4 it does not happen."
         ),
     ),

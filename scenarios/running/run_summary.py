@@ -351,7 +351,7 @@ class RunSummary:
                 f"{tp}: one waited for {format_duration(worst.waited)} from {format_duration(worst.begun)} on{ended}{self.why(worst.seq)}{others}",
             )
         if self._refused:
-            yield "refused", ", ".join(f"{count_of(many, 'batch', 'batches')}: {error}" for error, many in self._refused.most_common())
+            yield "refused", ", ".join(f"{count_of(many, 'time')}: {error}" for error, many in self._refused.most_common())
         if self._given_up:
             yield "given up", ", ".join(f"{records(many)}: {error}" for error, many in self._given_up.most_common())
         losses = sorted(self._losses_of(lost).items(), key=lambda each: -each[1].count)

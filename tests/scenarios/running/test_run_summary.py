@@ -27,7 +27,7 @@ def test_a_stalled_write_names_the_partition_the_time_and_the_act() -> None:
     (writes,) = [line for line in lines if line.startswith("writes")]
     assert writes.startswith("writes  orders-0: one waited for 34.")
     assert writes.endswith("from 5s on, because of kill b2 (5s)")
-    assert "refused  6 batches: NOT_ENOUGH_REPLICAS" in lines
+    assert "refused  6 times: NOT_ENOUGH_REPLICAS" in lines
     assert lines[-1].endswith("acknowledged, none lost")
 
 
