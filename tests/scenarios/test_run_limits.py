@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -57,6 +60,49 @@ def test_a_run_stops_after_a_time(kind: str, options: list[str], scripts: dict[s
     assert captured.out == ""
     assert "stopped after 0.2 s (--max-seconds), at virtual time" in captured.err
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_time_limit_reached_during_a_garbage_collection_is_not_lost(
+    scripts: dict[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python only prints an exception that a signal handler raises inside a callback of the garbage collector."""
+    ignored = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+
+    def linger(phase: str, info: dict[str, int]) -> None:
+        until = time.monotonic() + 0.005
+        while time.monotonic() < until:
+            pass
+
+    before = gc.get_threshold()
+    gc.callbacks.append(linger)
+    gc.set_threshold(100)
+    try:
+        assert main(["run", scripts["kafka"], "--max-seconds", "0.2"]) == 3
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(linger)
+    assert not ignored
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_run_stops_after_a_time_in_any_thread(scripts: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    codes: list[int] = []
+    thread = threading.Thread(
+        target=lambda: codes.append(main(["run", scripts["kafka"], "--max-seconds", "0.2", "--max-events", "1000000"]))
+    )
+    thread.start()
+    thread.join()
+    assert codes == [3]
+    assert "stopped after 0.2 s (--max-seconds)" in capsys.readouterr().err
+
+
+def test_a_run_without_events_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_watch, "_GRACE", 0.05)
+    watch = run_watch.RunWatch(1000, 0.05)
+    with pytest.raises(run_watch.LimitReached, match=r"silent: stopped after 0\.05 s"), watch.over("silent"):
+        time.sleep(10)
 
 
 def test_releases_side_by_side_stop_at_the_limit(scripts: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """Watches runs without a screen: shows the progress of a long run on a terminal, and stops a run at its limits.
 
-A timer signal interrupts the run once a second. If Python cannot handle signals here, because this is not the main thread, there is no
-progress, and a run stops at its time limit only when it records its next event.
+A timer says when the time limit is reached, and the run stops when it records its next event. A run that records none within a second is
+interrupted where it is. Where Python cannot handle signals, because this is not the main thread, there is no progress and no interruption.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ SHOWN_AFTER: Final = 3.0
 """How long a run continues, in seconds, before its progress is shown."""
 
 _TICK: Final = 1.0
+_GRACE: Final = 1.0
+"""How long a run may go on past its time limit, in seconds, before it is interrupted between two events."""
 _CLEAR: Final = "\r\x1b[K"
 
 
@@ -48,6 +50,7 @@ class RunWatch:
         self._started = 0.0
         self._last: tuple[Any, ...] = (0, 0)
         self._shown = False
+        self._out_of_time = False
 
     def sink(self, inner: Sink | None) -> Sink:
         """Return a sink that passes events on, and stops the run after `max_events` events."""
@@ -59,6 +62,8 @@ class RunWatch:
                 inner(event)
             if seq_of(event) >= most:
                 raise LimitReached(self._report(f"{most:,} events (--max-events)"))
+            if self._out_of_time:
+                raise self._time_limit()
 
         return take
 
@@ -69,18 +74,31 @@ class RunWatch:
         Raises:
             LimitReached: the run reached a limit.
         """
-        self._name, self._last, self._started = name, (0, 0), time.monotonic()
+        self._name, self._last, self._started, self._out_of_time = name, (0, 0), time.monotonic(), False
+        if threading.current_thread() is threading.main_thread():
+            watched = self._by_signals()
+        else:
+            watched = self._by_timer()
+        with watched:
+            yield
+
+    @contextlib.contextmanager
+    def _by_signals(self) -> Iterator[None]:
+        """Show progress, and stop the run; an exception from a handler can get lost in a callback of the garbage collector, so it is the last resort."""
         live = sys.stderr is not None and sys.stderr.isatty()
-        if not (live or self.max_seconds is not None) or threading.current_thread() is not threading.main_thread():
+        most = self.max_seconds
+        if not live and most is None:
             yield
             return
-        first = _TICK if self.max_seconds is None else min(_TICK, self.max_seconds)
+        first = _TICK if most is None else min(_TICK, most)
 
         def tick(number: int, frame: FrameType | None) -> None:
             passed = time.monotonic() - self._started
-            if self.max_seconds is not None and passed >= self.max_seconds:
-                raise LimitReached(self._report(f"{self.max_seconds:g} s (--max-seconds)"))
-            if live and passed >= SHOWN_AFTER:
+            if most is not None and passed >= most:
+                self._out_of_time = True
+                if passed >= most + _GRACE:
+                    raise self._time_limit()
+            elif live and passed >= SHOWN_AFTER:
                 self._show(passed)
 
         before = signal.signal(signal.SIGALRM, tick)
@@ -91,6 +109,25 @@ class RunWatch:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
             self._wipe()
+
+    @contextlib.contextmanager
+    def _by_timer(self) -> Iterator[None]:
+        def expire() -> None:
+            self._out_of_time = True
+
+        if self.max_seconds is None:
+            yield
+            return
+        timer = threading.Timer(self.max_seconds, expire)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _time_limit(self) -> LimitReached:
+        return LimitReached(self._report(f"{self.max_seconds:g} s (--max-seconds)"))
 
     @property
     def _position(self) -> str:
