@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import attrs
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import GUARDS, Release
-from scenarios.conditions.condition_parser import parse_condition
-from scenarios.conditions.conditions import Condition, Names, comparison
+from scenarios.conditions.condition_parser import parse_condition, parse_reading
+from scenarios.conditions.conditions import Condition, Names, Term, comparison
 from scenarios.conditions.tokens import ConditionError, Token
 from scenarios.errors import Place, ScriptError, did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
@@ -24,6 +24,8 @@ from scenarios.language.values import as_bool, as_duration, as_fields, as_int, a
 from scenarios.readings.all_readings import READINGS
 from scenarios.readings.reading import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, ROW, TEXT, WORD, Reading
 from scenarios.releases import nearest_release, release_named
+
+P = TypeVar("P")
 
 _PAIR: Final = re.compile(r"(\d{1,18})\s*/\s*(\d{1,18})")
 
@@ -135,10 +137,24 @@ def _release(node: Node, named: Callable[[str], tuple[Release, str]]) -> str:
 
 def read_condition(node: Node, names: Names) -> Condition:
     """Read a condition. An error points to the exact position of the mistake."""
-    text = as_text(node, "write a condition, for example lost == 0")
+    return _parsed(node, names, parse_condition, "write a condition, for example lost == 0")
+
+
+def read_readings(node: Node, names: Names) -> tuple[Term, ...]:
+    """Read the value of `show:`, which is a reading or a list of readings."""
+    hint = "write a list of readings, for example ['leo(orders-0, 2)', lost]"
+    if not isinstance(node, Items):
+        return (_parsed(node, names, parse_reading, hint),)
+    if not node.nodes:
+        raise node.error("the list is empty", hint)
+    return each(node, hint, lambda item: _parsed(item, names, parse_reading, hint))
+
+
+def _parsed(node: Node, names: Names, parse: Callable[[str, Names], P], hint: str) -> P:
+    text = as_text(node, hint)
     assert isinstance(node, Text)
     try:
-        return parse_condition(node.text, names)
+        return parse(node.text, names)
     except ConditionError as wrong:
         raise ScriptError(
             node.place_at(wrong.offset),

@@ -12,6 +12,7 @@ timeline:                           # or `steps:`, at the pace `by-hand`, where 
   - at: 1s                          # the step is due `at` a time, after a `wait`, or when `until` becomes true (`within` a time limit)
     kill: 2                         # one act (scenarios.language.acts)
     expect: {...}                   # expectations that are checked after the act (scenarios.language.expectations)
+    show: [lost, 'hw(orders-0)']    # readings whose values a run reports after the act (scenarios.readings)
     under: {before: "0.11"}         # the releases in which the step applies
     note: what this step shows
 expect: [...]                       # expectations at the end
@@ -71,7 +72,7 @@ from scenarios.gc_disabled import gc_disabled
 from scenarios.language.acts import read_acts
 from scenarios.language.budget import check_clients, check_partitions, check_time
 from scenarios.language.cluster import read_cluster
-from scenarios.language.expectations import Under, language, read_guards, read_release_to_run
+from scenarios.language.expectations import Under, language, read_guards, read_readings, read_release_to_run
 from scenarios.language.nodes import Fields, Items, Node, parse, read_file, shortened, warnings_in
 from scenarios.language.subjects import read_tags, read_title
 from scenarios.language.timeline import Expectation, Step, time_of
@@ -84,7 +85,7 @@ MAX_SEED: Final = 2**63 - 1
 _NO_CLUSTER: Final = ClusterSpec(brokers=())
 """The cluster that replaces an invalid cluster, so that the parser can look for further mistakes in the script."""
 
-_STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "note")
+_STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "show", "under", "note")
 _SCRIPT_WORDS: Final = ("scenario", "title", "tags", "about", "releases", "without", "seed", "cluster", "timeline", "steps", "expect")
 
 
@@ -102,7 +103,7 @@ class Scenario:
     `cluster_place` is the position of the `cluster` field in the file. Errors that are found only when the scenario runs point to this
     position. `without` contains the guards that are switched off in every run. Each name in `releases` also lists these guards. `warnings`
     contains a line for each setting of the script that has no effect. `title` says in one line what the scenario is about; by default, it is
-    the first sentence of `about`. `tags` are its subjects, the main one first.
+    the first sentence of `about`. `tags` are its subjects, the main one first. `names` are the names that readings can use.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Scenario:
     warnings: tuple[str, ...] = ()
     title: str = attrs.field(default=attrs.Factory(lambda self: first_sentence(self.about), takes_self=True))
     tags: tuple[str, ...] = ()
+    names: Names = attrs.field(factory=Names, eq=False)
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> Scenario:
         """Return the same scenario in a cluster with the given feature levels."""
@@ -180,6 +182,7 @@ def read_root(root: Fields, source: str) -> Scenario:
             expects=root.read("expect", language(names).expectations, ()),
             without=without,
             warnings=warnings_in(root.document),
+            names=names,
         )
 
 
@@ -446,9 +449,10 @@ class _StepReader:
                 raise node.key_error("within", "'within' requires 'until'", "write until: <condition>")
             if self.pace is Pace.BY_HAND and when in ("at", "until"):
                 raise node.key_error(when, f"'{when}' is not allowed at pace by-hand", "at this pace, time advances only with 'wait'")
-            if not when and self.empty and node.get("expect") is None and node.get("note") is None:
-                raise node.error("the step is empty", "write 'at', 'wait', 'until', an act, or 'expect'")
-            return language(names).step(node, node.keys[self.word] if self.word else node.place, self.acts)
+            if not when and self.empty and all(node.get(word) is None for word in ("expect", "show", "note")):
+                raise node.error("the step is empty", "write 'at', 'wait', 'until', an act, 'expect', or 'show'")
+            step = language(names).step(node, node.keys[self.word] if self.word else node.place, self.acts)
+            return attrs.evolve(step, show=node.read("show", lambda one: read_readings(one, names), ()))
 
 
 def releases_of(scenario: Scenario, wanted: Sequence[Release]) -> tuple[Release, ...]:

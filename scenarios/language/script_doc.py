@@ -41,6 +41,7 @@ timeline:
   - load: {topic: orders, rate: 100, producer: app}
   - at: 5s
     kill: 1
+    show: [leader(placed-0), acked(app)]
   - until: leader(placed-0) == 2
     within: 10s
     expect: {placed-0: {isr: [2, 3]}, lost: 0}
@@ -116,7 +117,8 @@ start them with `join-group`.
 
 **Steps.** A step is due `at` a time, after a `wait`, or when the condition in `until` becomes true (`within` a time, 60s by default;
 otherwise the step fails). A step without `at`, `wait`, and `until` is due immediately. isrlab runs the act of the step and then checks its
-`expect`. `note` describes what the step shows. `under` limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list,
+`expect`. `show: ['leo(orders-0, 2)', lost]` reports the values of [readings](#readings) at this moment. `isrlab run` prints
+them with their times and lines. `note` describes what the step shows. `under` limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list,
 or the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. If the pace is `by-hand`, the list is called `steps`. Each
 fetch, each answer, and each fencing of a broker is then an act, and time advances only with `wait`. On a timeline, the act `pace: by-hand`
 starts a sequence of by-hand steps, and `pace: timeline` ends the sequence. On a timeline, each by-hand step needs a time (`at`).

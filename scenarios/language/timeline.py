@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import attrs
 
 from core.sim.units import SECOND
+from scenarios.conditions.conditions import Term
 from scenarios.errors import Place
 from scenarios.language.nodes import Fields, Items, Node, Text
 from scenarios.language.values import as_duration, as_text, each
@@ -84,6 +85,7 @@ class Step(Generic[A, C, U]):
         expects: the expectations that are checked right after the acts.
         refused: the text that the reason for refusing the acts must contain; empty if the acts must not be refused.
         note: the text that says what the step shows.
+        show: the readings whose values the run reports after the acts.
     """
 
     place: Place
@@ -96,6 +98,7 @@ class Step(Generic[A, C, U]):
     expects: tuple[Expectation[C, U], ...] = ()
     refused: str = ""
     note: str = ""
+    show: tuple[Term, ...] = ()
 
     def due(self, before: int) -> int:
         """Return the time at which the step is due at the latest if the step before it is due at the time `before`, in µs."""

@@ -33,6 +33,11 @@ def lines(result: RunResult) -> Iterator[str]:
             yield f"    since    {escape_line(check.since)}"
 
 
+def shown_lines(result: Result) -> Iterator[str]:
+    """Yield the values that the script or its caller asked for."""
+    return (one.line() for one in result.shown)
+
+
 def summary(results: Sequence[RunResult]) -> str:
     """Return a summary of all runs in one line."""
     failed = sum(not result.held for result in results)
@@ -54,6 +59,7 @@ def as_data(results: Iterable[Result | ModelResult]) -> dict[str, Any]:
             "events": result.events,
             **({"durability": _durability(result.harm)} if isinstance(result, Result) else {"counts": _counts(result.counts)}),
             "expectations": [_check(check) for check in result.checks],
+            **({"shown": [one.as_data() for one in result.shown]} if isinstance(result, Result) and result.shown else {}),
         }
         for result in results
     ]

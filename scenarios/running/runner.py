@@ -7,7 +7,7 @@ exactly the events of a headless run. `run_scenario` runs a whole scenario in on
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import attrs
@@ -31,6 +31,7 @@ from core.sim.units import format_duration
 from scenarios.conditions.conditions import Condition, Term, ages, audits, kinds_of
 from scenarios.errors import Place, ScriptError
 from scenarios.language.script import KafkaExpectation, KafkaStep, Scenario
+from scenarios.running.shown_value import ShownValue
 
 Sink = Callable[[tuple[Any, ...]], None]
 """A function that receives each event tuple."""
@@ -121,9 +122,10 @@ class RunResult:
 
 @attrs.frozen
 class Result(RunResult):
-    """The result of a run under a release of Kafka."""
+    """The result of a run under a release of Kafka. `shown` are the values that the script or its caller asked for, in order."""
 
     harm: Harm
+    shown: tuple[ShownValue, ...] = ()
 
 
 class LiveMoment:
@@ -186,7 +188,7 @@ class Standing:
         index: the index of the next step.
         entered: the virtual time, in µs, at which the step `index` became the next step.
         seen: the (seq, step) for which the condition of the step was last evaluated.
-        notes: the notes of the executed steps, as in `Run.notes`.
+        notes, shown: the notes and the shown values of the executed steps, as in `Run`.
         recorded: the events that conditions use, by kind.
         checks: copies of `Run.expectations`, each with its index in the script. The index is -1 if a failure belongs to no expectation of
             the script.
@@ -196,6 +198,7 @@ class Standing:
     entered: int
     seen: tuple[int, int] | None
     notes: tuple[list[tuple[int, str]], int]
+    shown: tuple[list[ShownValue], int]
     recorded: tuple[tuple[str, list[tuple[Any, ...]], int], ...]
     checks: tuple[tuple[int, Check], ...]
 
@@ -210,6 +213,7 @@ class Run:
         moment: the current state, from which conditions and callers take readings.
         conditions: the conditions of the expectations that the script contains, in the order of the script.
         notes: the notes of the executed steps, as (time, note).
+        shown: the values that the executed steps and callers show, in order.
     """
 
     def __init__(
@@ -240,6 +244,7 @@ class Run:
         self.seed = scenario.seed if seed is None else seed
         self.steps = tuple(step for step in scenario.steps if step.under.includes(release))
         self.notes: list[tuple[int, str]] = []
+        self.shown: list[ShownValue] = []
         self._recorded: dict[str, list[tuple[Any, ...]]] = {}
         finals = [one for one in scenario.expects if one.under.includes(release)]
         expected = {id(step): [one for one in step.expects if one.under.includes(release)] for step in self.steps}
@@ -260,6 +265,7 @@ class Run:
             self.expectations.extend(check for _, check in (*self._until[id(step)], *self._checks[id(step)]))
         self.expectations.extend(check for _, check in self._finals)
         self._planned = tuple(self.expectations)
+        readings = [*readings, *(term for step in self.steps for term in step.show)]
         for term in readings:
             for kind in term.kinds:
                 self._recorded.setdefault(kind, [])
@@ -306,6 +312,7 @@ class Run:
             self._entered,
             self._seen,
             (self.notes, len(self.notes)),
+            (self.shown, len(self.shown)),
             tuple((kind, events, len(events)) for kind, events in self._recorded.items()),
             tuple((number.get(id(check), -1), attrs.evolve(check)) for check in self.expectations),
         )
@@ -314,6 +321,7 @@ class Run:
         """Restore the state of another run."""
         self._index, self._entered, self._seen = at.index, at.entered, at.seen
         self.notes = at.notes[0][: at.notes[1]]
+        self.shown = at.shown[0][: at.shown[1]]
         for kind, events, count in at.recorded:
             self._recorded[kind][:] = events[:count]
         self.expectations = []
@@ -427,6 +435,7 @@ class Run:
             time=self.cluster.now,
             checks=tuple(self.expectations),
             harm=self._harm(),
+            shown=tuple(self.shown),
         )
 
     def _harm(self) -> Harm:
@@ -501,9 +510,14 @@ class Run:
             self._do(act, step)
         if step.note:
             self.notes.append((self.cluster.now, step.note))
+        self.show(step.show, step.place)
         self._check(self._checks[id(step)])
         self._index += 1
         self._entered = self.cluster.now
+
+    def show(self, terms: Iterable[Term], place: Place | None = None) -> None:
+        """Take readings now, and add their values to `shown`. `place` is the step of the script that asks for them."""
+        self.shown += [ShownValue.taken(term, self.moment, self.cluster.now, place) for term in terms]
 
     def _do(self, act: Act, step: KafkaStep) -> None:
         try:

@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
 from core.sim.simulation import MAX_TIME
 from core.sim.units import format_duration, parse_duration
 from scenarios.conditions.condition_parser import parse_reading
-from scenarios.conditions.conditions import Term
+from scenarios.conditions.conditions import Names, Term
 from scenarios.conditions.tokens import ConditionError
 from scenarios.errors import InputError
-from scenarios.io.escaping import escape_line
-from scenarios.readings.reading import show
+from scenarios.language.script import Scenario
 from scenarios.running.runner import Run
-
-
-@attrs.frozen
-class ShownValue:
-    """The value of a reading at one moment. `time` is in µs of virtual time."""
-
-    time: int
-    reading: str
-    value: str
-
-    def line(self) -> str:
-        """Return the value as a line of output."""
-        return escape_line(f"    {format_duration(self.time):>10}  {self.reading} = {self.value}")
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the value for JSON."""
-        return {"time_us": self.time, "reading": self.reading, "value": self.value}
 
 
 @attrs.frozen
@@ -58,25 +40,31 @@ class ShownReadings:
             raise InputError("--at: says when --show reads, and there is no --show; for example --show 'leo(orders-0, 2)' --at 16s")
         return ShownReadings(tuple(_term(text) for text in readings), tuple(sorted(_time(text) for text in times)))
 
-    def run(self, run: Run) -> list[ShownValue]:
-        """Run a scenario to its end, and at least to the last of the times. Return the values."""
-        shown: list[ShownValue] = []
+    def check(self, scenario: Scenario) -> None:
+        """Check that a scenario has the topics, brokers, and clients that the readings name.
+
+        Raises:
+            InputError: it lacks one of them.
+        """
+        for term in self.terms:
+            _term(term.text, scenario.names, f" ({scenario.name})")
+
+    def run(self, run: Run) -> None:
+        """Run a scenario to its end, and at least to the last of the times. The values are added to `run.shown`."""
         for time in self.times:
             run.advance_to(time)
-            shown += self._take(run, time)
+            run.show(self.terms)
         run.run()
-        return shown if self.times else self._take(run, run.cluster.now)
-
-    def _take(self, run: Run, time: int) -> list[ShownValue]:
-        return [ShownValue(time, term.text, show(term.take(run.moment), term.type)) for term in self.terms]
+        if not self.times:
+            run.show(self.terms)
 
 
-def _term(text: str) -> Term:
+def _term(text: str, names: Names | None = None, of: str = "") -> Term:
     try:
-        return parse_reading(text)
+        return parse_reading(text, names)
     except ConditionError as wrong:
         remedy = f"; {wrong.remedy}" if wrong.remedy else ""
-        raise InputError(f"--show: '{text[:60]}': {wrong.problem}{remedy}") from None
+        raise InputError(f"--show: '{text[:60]}'{of}: {wrong.problem}{remedy}") from None
 
 
 MOST: Final = format_duration(MAX_TIME)

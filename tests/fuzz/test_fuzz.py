@@ -133,7 +133,7 @@ CLUSTERS = st.fixed_dictionaries(
     },
 )  # fmt: skip
 STEPS = st.dictionaries(
-    st.sampled_from(["at", "wait", "until", "within", "expect", "under", "note", *ACTS, "kil"]), st.one_of(TREES, st.sampled_from(["1s", "2", "lost == 0"])), max_size=3
+    st.sampled_from(["at", "wait", "until", "within", "expect", "show", "under", "note", *ACTS, "kil"]), st.one_of(TREES, st.sampled_from(["1s", "2", "lost == 0"])), max_size=3
 )  # fmt: skip
 EXPECTED = st.one_of(
     st.sampled_from(["lost == 0", "hw(orders-0) == 1", "isr(orders-0) == [1, 2]", "never records-lost", "leader(t-0) = 1"]),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scenarios.running.model_runner import ModelResult
     from scenarios.running.run_summary import RunSummary
     from scenarios.running.runner import Result
-    from scenarios.running.shown_readings import ShownReadings, ShownValue
+    from scenarios.running.shown_readings import ShownReadings
     from tui.commands.run_watch import RunWatch
 
 
@@ -113,6 +113,7 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
     elif arguments.log or wanted or features:
         models = []  # the rest of the library has neither releases nor event logs
     for scenario in scenarios:
+        views.check(scenario)
         if scenario.plain:
             raise InputError(
                 f"{scenario.source}: nothing to run: the script has neither steps nor expectations; 'isrlab play' plays its cluster"
@@ -126,7 +127,7 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
     print_all = _print_to_stderr if any(is_stdout(path) for path in (*logs, arguments.junit) if path is not None) else _print_to_stdout
     done: list[Result | ModelResult] = []
     compared: list[Comparison] = []
-    details: list[tuple[list[str], list[ShownValue]]] = []
+    details: list[list[str]] = []
     with raise_on_signals():
         if len(wanted) > 1:
             for number, scenario in enumerate(scenarios):
@@ -144,12 +145,12 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
         else:
             for (scenario, under), log in zip(runs, logs, strict=True):
                 told = None if arguments.quiet or not arguments.scenarios else RunSummary()
-                result, shown = _run_one(scenario, under, seed, log, watch, told, views)
+                result = _run_one(scenario, under, seed, log, watch, told, views)
                 done.append(result)
                 happened = [] if told is None else list(told.lines(result.time, result.harm.acked, result.harm.losses))
-                details.append((happened, shown))
+                details.append(happened)
                 if not arguments.json:
-                    print_all([*results.lines(result), *happened, *(one.line() for one in shown)])
+                    print_all([*results.lines(result), *happened, *results.shown_lines(result)])
         for counted in _run_model_scenarios(models, seed, watch):
             done.append(counted)
             if not arguments.json:
@@ -158,11 +159,9 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
         import json
 
         document = results.as_data(done)
-        for run, (happened, shown) in zip(document["runs"], details, strict=False):
+        for run, happened in zip(document["runs"], details, strict=False):
             if happened:
                 run["happened"] = [line.strip() for line in happened]
-            if shown:
-                run["shown"] = [one.as_data() for one in shown]
         if compared:
             from scenarios.running import comparison
 
@@ -226,7 +225,7 @@ def _print_to_stderr(lines: Iterable[str]) -> None:
 
 def _run_one(
     scenario: Scenario, release: Release, seed: int | None, log: str | None, watch: RunWatch, told: RunSummary | None, views: ShownReadings
-) -> tuple[Result, list[ShownValue]]:
+) -> Result:
     """Run a scenario. Pass its events to `told`, write them to `log`, and take the readings in `views`."""
     from scenarios.running.runner import Run
     from scenarios.running.since_when import explain_failures
@@ -235,9 +234,9 @@ def _run_one(
     if log is None:
         with watch.over(name):
             run = Run(scenario, release, seed, watch.sink(told), readings=views.terms)
-            shown = views.run(run)
+            views.run(run)
             explain_failures(run)
-            return run.result(), shown
+            return run.result()
     from scenarios.logs.log_header import make_header
     from scenarios.logs.log_writer import LogWriter
 
@@ -245,10 +244,10 @@ def _run_one(
         with watch.over(name):
             run = Run(scenario, release, seed, watch.sink(_both(writer, told)), readings=views.terms)
             writer.begin()
-            shown = views.run(run)
+            views.run(run)
             explain_failures(run)
         writer.close(run.cluster.now)
-    return run.result(), shown
+    return run.result()
 
 
 def _both(writer: Callable[[Any], None], told: RunSummary | None) -> Callable[[Any], None]:
@@ -291,7 +290,7 @@ def _compare(
                 writer.close(outcome.result.time)
     if print_all is not None:
         for outcome in compared.outcomes:
-            print_all(results.lines(outcome.result))
+            print_all([*results.lines(outcome.result), *results.shown_lines(outcome.result)])
         print_all(comparison.lines(compared))
     return compared
 

@@ -25,7 +25,8 @@ def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) 
     failed = sum(e.verdict is Verdict.FAILED for e in state.expectations)
     note = f"{held} of {len(state.expectations)} held" + (f", {failed} FAILED" if failed else "") + (" · ended" if state.ended else "")
     body = height - 1
-    step = _labelled("now", state.said, paint, width, paint.strong) + _labelled("next", state.next, paint, width, paint.text)
+    said = (("now", state.said, paint.strong), ("shown", state.shown, paint.number), ("next", state.next, paint.text))
+    step = [line for label, text, style in said for line in _labelled(label, text, paint, width, style)]
     about = [Row().add(" " + line, paint.muted).strip(width) for line in wrap(state.about, width - 2)]
     groups = grouped(state.expectations)
     full = [_group(group, paint, width, conditions=True) for group in groups]

@@ -24,7 +24,15 @@ def scenario_state(run: Run) -> ScenarioState:
     if step is not None:
         words = ", ".join(_words(act) for act in step.acts) or " and ".join(f"until {one.text}" for one in step.until)
         coming = f"{words} ({step.note})" if step.note and words else step.note or words
-    return ScenarioState(run.scenario.name, run.scenario.about, expected, coming, run.notes[-1][1] if run.notes else "", run.finished)
+    return ScenarioState(
+        run.scenario.name, run.scenario.about, expected, coming, run.notes[-1][1] if run.notes else "", run.finished, _last_shown(run)
+    )
+
+
+def _last_shown(run: Run) -> str:
+    """Return the values that the last step with `show` has shown."""
+    last = run.shown[-1].place if run.shown else None
+    return ", ".join(f"{one.reading} = {one.value}" for one in run.shown if one.place == last)
 
 
 def _words(act: Act) -> str:

@@ -34,7 +34,7 @@ class Expected(ReprMixin):
 
 @attrs.frozen(repr=False)
 class ScenarioState(ReprMixin):
-    """The content of the scenario panel: the name, the description, the expectations, the next step, and the latest note."""
+    """The content of the scenario panel: the name, the description, the expectations, the next step, and the latest note and values."""
 
     name: str
     about: str
@@ -42,3 +42,4 @@ class ScenarioState(ReprMixin):
     next: str = ""
     said: str = ""
     ended: bool = False
+    shown: str = ""
