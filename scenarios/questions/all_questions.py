@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from scenarios.questions import replication, restarts, settings
+from scenarios.questions import replication, restarts, settings, weak_points
 from scenarios.questions.asked import Answer, AskedCluster
 
 
@@ -56,6 +56,7 @@ QUESTIONS: Final[dict[str, Question]] = {
             runs=True,
             check=restarts.brokers_to_lose,
         ),
+        Question("what-breaks", "", "What is the least that must fail until something breaks?", weak_points.what_breaks),
         Question("zones", "", "Which zones (racks) can fail?", restarts.zones),
         Question(
             "who-holds",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -15,6 +15,7 @@ from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS, format_duration
+from scenarios.cut_sets.standing import standings
 from scenarios.io.escaping import escape_line
 from scenarios.running.run_summary import RunSummary
 
@@ -39,12 +40,14 @@ class Answer:
         lines: the reasons and details.
         how: how the answer was found.
         command: the command that shows it; empty if none does.
+        data: a function that returns more details for other programs.
     """
 
     verdict: str
     lines: tuple[str, ...]
     how: str
     command: str = ""
+    data: Callable[[], Mapping[str, Any]] = dict
 
     def text(self) -> list[str]:
         """Return the answer as lines of output."""
@@ -54,7 +57,7 @@ class Answer:
 
     def as_data(self) -> dict[str, Any]:
         """Return the answer for JSON."""
-        return {"verdict": self.verdict, "details": list(self.lines), "how": self.how, "command": self.command}
+        return {"verdict": self.verdict, "details": list(self.lines), "how": self.how, "command": self.command, **self.data()}
 
 
 class AskedCluster:
@@ -64,12 +67,14 @@ class AskedCluster:
         cluster: the cluster. Questions do not change it.
         target: its name, as the commands take it.
         view: its state.
+        standings: what each partition depends on, in the order of the view.
     """
 
     def __init__(self, cluster: Cluster, target: str) -> None:
         self.cluster: Final = cluster
         self.target: Final = target
         self.view: Final[ClusterView] = cluster.view()
+        self.standings: Final = standings(cluster, self.view)
 
     def brokers(self, words: Sequence[str]) -> tuple[int, ...]:
         """Read brokers that a person named, as `2,5`, `2 5`, or `b2`.

@@ -12,6 +12,7 @@ from core.kafka.ids import broker_address
 from core.lab.acts import Kill, Shutdown, Start
 from core.lab.views.partition_view import PartitionView
 from core.sim.units import SECOND
+from scenarios.cut_sets.standing import Harm
 from scenarios.questions.asked import BY_RULE, Answer, AskedCluster, Branch, listed, partitions, seconds
 
 PATIENCE = 600 * SECOND
@@ -43,19 +44,13 @@ class Without:
 def without(asked: AskedCluster, down: Collection[int]) -> Without:
     """Return what the cluster lacks if some more brokers are stopped, once the controller has noticed.
 
-    A partition stays available if a live broker in its ISR remains, and accepts writes with acks=all if min.insync.replicas of them do.
+    What a partition depends on says `Standing`.
     """
-    up = asked.up().difference(down)
-    dark: list[PartitionView] = []
-    refusing: list[PartitionView] = []
-    unclean: list[PartitionView] = []
-    for one in asked.view.partitions:
-        left = up.intersection(one.isr)
-        if not left and not up.intersection(one.elr):
-            (unclean if up.intersection(one.replicas) and _allows_unclean(asked, one) else dark).append(one)
-        elif len(left) < one.min_isr:
-            refusing.append(one)
-    return Without(tuple(dark), tuple(refusing), tuple(unclean), _keeps_majority(asked, down))
+    found: dict[Harm | None, list[PartitionView]] = {harm: [] for harm in (None, *Harm)}
+    for one, standing in zip(asked.view.partitions, asked.standings, strict=True):
+        found[standing.harm_without(down)].append(one)
+    dark, refusing, unclean = (tuple(found[harm]) for harm in (Harm.NO_LEADER, Harm.REFUSES, Harm.LOSES))
+    return Without(dark, refusing, unclean, keeps_majority(asked, down))
 
 
 def made_worse(asked: AskedCluster, down: Collection[int]) -> Without:
@@ -71,12 +66,8 @@ def made_worse(asked: AskedCluster, down: Collection[int]) -> Without:
     )
 
 
-def _allows_unclean(asked: AskedCluster, one: PartitionView) -> bool:
-    cluster = asked.cluster
-    return cluster.release.applies_unclean_setting and cluster.settings.flag("unclean.leader.election.enable", topic=one.tp.topic)
-
-
-def _keeps_majority(asked: AskedCluster, down: Collection[int]) -> bool:
+def keeps_majority(asked: AskedCluster, down: Collection[int]) -> bool:
+    """Return whether the controllers have a majority while some more brokers are down."""
     voters = asked.view.voters
     stopped = {broker_address(broker) for broker in down}
     alive = [voter for voter in voters if voter.role != "stopped" and voter.name not in stopped]
@@ -99,7 +90,7 @@ def safe_sets(asked: AskedCluster, size: int) -> list[tuple[int, ...]]:
     return [
         chosen
         for chosen in combinations([broker for broker in up if broker not in alone], size)
-        if chosen not in unsafe and _keeps_majority(asked, chosen)
+        if chosen not in unsafe and keeps_majority(asked, chosen)
     ]
 
 
@@ -108,7 +99,7 @@ def may_i_stop(asked: AskedCluster, words: Sequence[str]) -> Answer:
     wanted = asked.brokers(words)
     worse, now = made_worse(asked, wanted), without(asked, ())
     names = listed([f"b{broker}" for broker in wanted])
-    lines = [*_lacking(worse), *_already(now)]
+    lines = [*_lacking(worse), *already(asked)]
     led = sum(one.leader in wanted for one in asked.view.partitions)
     if worse.harmless:
         fine = f"with {names} down, every partition keeps a leader and accepts writes with acks=all."
@@ -136,8 +127,9 @@ def _lacking(lacks: Without) -> Iterable[str]:
         yield f"Led by a replica that is not in sync, so acknowledged records are lost (unclean.leader.election.enable): {partitions(lacks.unclean)}."
 
 
-def _already(now: Without) -> Iterable[str]:
+def already(asked: AskedCluster) -> Iterable[str]:
     """Yield what the cluster lacks already, whoever is stopped."""
+    now = without(asked, ())
     if not now.majority:
         yield "Already so: the controllers have no majority."
     if now.dark or now.unclean:
@@ -226,7 +218,7 @@ def what_if_lose(asked: AskedCluster, words: Sequence[str]) -> Answer:
         verdict = (
             f"Without {names}, {len(lacks.dark):,} partitions have no leader, and {len(lacks.refusing):,} refuse writes with acks=all."
         )
-    lines = [*_lacking(made_worse(asked, wanted)), *_already(without(asked, ())), *(line.strip() for line in branch.told())]
+    lines = [*_lacking(made_worse(asked, wanted)), *already(asked), *(line.strip() for line in branch.told())]
     return Answer(verdict, tuple(lines), branch.how(f"2 s of normal work, then kill -9 of {names}, then 60 s"), asked.play())
 
 
@@ -250,7 +242,7 @@ def zones(asked: AskedCluster, words: Sequence[str]) -> Answer:
         bad += not worse.harmless
         name = f"zone {rack} ({listed([f'b{broker}' for broker in members])})" if rack else f"no zone ({listed(members)})"
         lines.append(f"without {name}: {fine if worse.harmless else ' '.join(_lacking(worse))}")
-    lines += _already(now)
+    lines += already(asked)
     crowded = [one for one in asked.view.partitions if len(one.replicas) > 1 and len({_rack_of(racks, r) for r in one.replicas}) == 1]
     if crowded:
         lines.append(f"All replicas in one zone: {partitions(crowded)}.")

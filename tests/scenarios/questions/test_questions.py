@@ -103,6 +103,23 @@ def test_zones() -> None:
     assert any(line.startswith("without zone a (b1, b2): Writes with acks=all refused") for line in found.lines)
 
 
+def test_what_breaks() -> None:
+    cluster = of(((1, 2, 3), (2, 3, 4), (3, 4)), 4, racks="aabb", min_insync_replicas="2")
+    found = answer(cluster, "what-breaks")
+    assert found.verdict == "One broker is enough: without b3, a partition refuses writes with acks=all."
+    assert "· any of 2 brokers, b3 (1 partition), b4 (1 partition): writes with acks=all refused" in found.lines
+    assert "· brokers b3 + b4 (1 partition): no leader; no copy left if the disks are lost" in found.lines
+    assert "· any of 2 zones, b (2 partitions), a (1 partition): writes with acks=all refused" in found.lines
+    assert not any("one after another" in line for line in found.lines)  # nothing is out of sync
+    now = found.as_data()["zones"]["at_once"]["refuses"]
+    assert (now["least"], now["sets"][0]["worst"][0]) == (1, {"zones": ["b"], "partitions": 2, "only_together": 2})
+    cluster.do(Kill(2))
+    cluster.run_until(30 * SECOND)
+    later = answer(cluster, "what-breaks")
+    assert "brokers, once every broker is back and every replica in sync:" in later.lines
+    assert later.verdict == "One broker is enough: without b3, 3 partitions refuse writes with acks=all."
+
+
 def test_who_holds_the_high_watermark() -> None:
     cluster = of(((1, 2, 3),))
     assert answer(cluster, "who-holds", "hw", "orders-0").verdict.startswith("Nobody: everything in orders-0 is committed")
