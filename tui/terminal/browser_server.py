@@ -32,6 +32,7 @@ from scenarios.errors import InputError
 from scenarios.io.escaping import escape_value
 from scenarios.io.standard_streams import print_error
 from tui.terminal.browser_messages import cells, message_of
+from tui.terminal.browser_page import complete
 
 TOKEN_BYTES: Final = 18
 """The number of random bytes in a token."""
@@ -145,16 +146,16 @@ class PlayServer(Server):
     async def handle_new(self, request: web.Request) -> web.StreamResponse:
         """Redirect a new tab to a path with a new name."""
         self._refuse_more()
-        raise web.HTTPSeeOther(f"/{self._token}/{secrets.token_urlsafe(TAB_BYTES)}/")
+        asked = f"?{request.query_string}" if request.query_string else ""
+        raise web.HTTPSeeOther(f"/{self._token}/{secrets.token_urlsafe(TAB_BYTES)}/{asked}")
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
-        """Return the page without its external font. The page connects to its websocket under the host name that the request used."""
+        """Return the page of a tab. The page connects to its websocket under the host name that the request used."""
         name = request.match_info["tab"]
         self._refuse_more(name)
         page = await super().handle_index(request)
         assert isinstance(page, web.Response)
-        text = re.sub(r"<link[^>]*fonts\.googleapis\.com[^>]*>", '<link rel="icon" href="data:,">', page.text or "")
-        text = text.replace(urlsplit(self.public_url).netloc, request.host)
+        text = complete(page.text or "").replace(urlsplit(self.public_url).netloc, request.host)
         page.text = text.replace(f"ws://{request.host}/ws", f"ws://{request.host}/{self._token}/ws/{name}")
         return page
 
