@@ -89,8 +89,8 @@ class FakeScreen:
         assert wrong(text) is None, wrong(text)
         then(text)
 
-    def show_details(self, title: str, lines: Sequence[Strip]) -> None:
-        self.shown.append((title, lines))
+    def show_details(self, title: str, paint: Callable[[int], Sequence[Strip]]) -> None:
+        self.shown.append((title, paint(self.room)))
 
     def copy_to_clipboard(self, text: str) -> None:
         self.copied = text

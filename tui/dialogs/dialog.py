@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
+
+from tui.rendering.rows import ELLIPSIS, LEAST_TEXT, clip, wrap
 
 PICTURE: Final = Binding("P", "app.picture", show=False, id="picture")
 """The key that saves a picture of the screen, including the open dialog. The main screen uses the same key."""
@@ -21,6 +24,15 @@ CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
     LEAVE,
     PICTURE,
 ]
+
+FRAME: Final = 7
+"""The total width, in cells, of the border, the padding, and the scroll bar of a dialog."""
+
+WIDEST: Final = 156
+"""The maximum width of a dialog in cells, as in `dialogs.tcss`."""
+
+LOW: Final = 20
+"""The number of rows below which a dialog takes all rows, without space around its text."""
 
 Result = TypeVar("Result")
 
@@ -105,10 +117,37 @@ class TypeAheadScreen(AnsweredOnce[Result]):
         self._written += 1
 
 
+def room(columns: int) -> int:
+    """Return the number of columns for text in a dialog on a screen with the given number of columns."""
+    return max(LEAST_TEXT, min(columns * 92 // 100, WIDEST) - FRAME)
+
+
+def room_below(rows: int) -> int:
+    """Return the number of rows for text in a dialog on a screen with the given number of rows."""
+    return rows - 2 if rows < LOW else rows * 92 // 100 - 4
+
+
+def fitted(text: str, width: int, most: int) -> str:
+    """Return text, broken into lines of a width, at most `most` of them. Text that does not fit ends with an ellipsis."""
+    lines = [part for line in text.split("\n") for part in (wrap(line, width) if cell_len(line) > width else [line])]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], clip(f"{lines[most - 1]} {ELLIPSIS}", width)]
+    return "\n".join(lines)
+
+
 class Dialog(AnsweredOnce[Result], ModalScreen[Result]):
     """The base class of all dialogs."""
 
     CSS_PATH = "dialogs.tcss"
+
+    def on_resize(self) -> None:
+        """Break the text of the dialog into lines again when the size of the terminal changes."""
+        self.set_class(self.app.size.height < LOW, "-low")
+        if self.is_mounted and self.query("#box"):
+            self.lay_out(self.app.size.width, self.app.size.height)
+
+    def lay_out(self, columns: int, rows: int) -> None:
+        """Break the text of the dialog into lines for a screen of the given size. A dialog whose text Textual breaks does nothing."""
 
 
 class Answered(TypeAheadScreen[Result], Dialog[Result]):

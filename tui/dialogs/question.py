@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -15,18 +16,16 @@ from textual.widgets.option_list import Option as ListOption
 
 from scenarios.io.escaping import escape_value
 from tui.actions.context import Option, Question
-from tui.dialogs.dialog import LEAVE, PICTURE, Answered
+from tui.dialogs.dialog import LEAVE, PICTURE, Answered, fitted, room, room_below
 from tui.rendering.palette import Palette
-from tui.rendering.rows import wrap
+from tui.rendering.rows import LEAST_TEXT, wrap
 from tui.terminal.foreign_text import plain_text
 
-FRAME: Final = 10
-"""The total width, in cells, of the border, the margins, and the scroll bar of a question."""
+MARGIN: Final = 3
+"""The width, in cells, that a question needs in addition to the frame of a dialog, so that its list has no horizontal scroll bar."""
 
-LEAST_ROOM: Final = 20
-"""The minimum width, in cells, of a note beside its answer. If the space beside the answer is narrower, the note is on its own lines below
-the answer.
-"""
+LEAST_ANSWERS: Final = 4
+"""The number of rows of answers that the question leaves room for."""
 
 
 class Answers(OptionList):
@@ -58,37 +57,61 @@ class QuestionDialog(Answered[Option | None]):
 
     def compose(self) -> ComposeResult:
         """Yield a box with the question and its answers."""
-        paint = self.paint
-        options = self.question.options
-        widest = max((len(escape_value(option.label)) for option in options), default=0)
-        room = self.app.size.width * 92 // 100 - FRAME - 3 - widest - 2
-        rows = []
-        for number, option in enumerate(options):
-            possible = option.refused is None
-            text = Text(no_wrap=True, overflow="ellipsis")
-            text.append(f" {option.key or ' '} ", paint.key if possible else paint.key_off)
-            note, label = escape_value(option.refused or option.note), escape_value(option.label)
-            # A note that does not fit is wrapped beside its answer, or below the answer if there is little room. It is never cut.
-            beside = len(note) <= room or room >= LEAST_ROOM
-            text.append(label.ljust(widest + 2 if beside else 0), paint.text if possible else paint.key_off)
-            indent = widest + 5 if beside else 5
-            lines = wrap(note, room if beside else room + widest) if len(note) > room else [note]
-            text.append(
-                ("" if beside else "\n" + " " * indent) + ("\n" + " " * indent).join(lines), paint.muted if possible else paint.key_off
-            )
-            rows.append(ListOption(text, id=str(number), disabled=not possible))
         with Vertical(id="box") as box:
             box.border_title = plain_text(self.question.title)
             box.border_subtitle = "Esc: cancel"
-            room = self.app.size.width * 92 // 100 - FRAME
-            about = [part for line in self.question.about.split("\n") for part in (wrap(line, room) if len(line) > room else [line])]
-            yield Static(plain_text("\n".join(about)), id="about")
-            yield Answers(*rows, id="options")
+            yield Static(id="about")
+            yield Answers(
+                *(
+                    ListOption("", id=str(number), disabled=option.refused is not None)
+                    for number, option in enumerate(self.question.options)
+                ),
+                id="options",
+            )
+
+    def lay_out(self, columns: int, rows: int) -> None:
+        """Break the question and its answers into lines."""
+        answers = self._answers(columns)
+        free = room_below(rows) - 1  # One line stands between the question and the answers.
+        most = max(1, free - min(LEAST_ANSWERS, sum(text.plain.count("\n") + 1 for text in answers)))
+        about = fitted(self.question.about, room(columns) - MARGIN, most)
+        self.query_one("#about", Static).update(plain_text(about))
+        options = self.query_one(Answers)
+        options.styles.max_height = max(1, free - about.count("\n") - 1)
+        for number, text in enumerate(answers):
+            options.replace_option_prompt_at_index(number, text)
+        options.refresh(layout=True)
+
+    def _answers(self, columns: int) -> list[Text]:
+        """Return the text of each answer.
+
+        The note of an answer stands beside its label. If there is little room, the notes stand below the labels. Neither is ever cut.
+        """
+        paint, options = self.paint, self.question.options
+        width = room(columns) - MARGIN - 3
+        widest = max((cell_len(escape_value(option.label)) for option in options), default=0)
+        beside = width - widest - 2
+        texts = []
+        for option in options:
+            possible = option.refused is None
+            note, label = escape_value(option.refused or option.note), escape_value(option.label)
+            text = Text(no_wrap=True, overflow="ellipsis")
+            text.append(f" {option.key or ' '} ", paint.key if possible else paint.key_off)
+            style, note_style = (paint.text, paint.muted) if possible else (paint.key_off, paint.key_off)
+            if cell_len(note) <= beside or beside >= LEAST_TEXT:
+                lines = wrap(note, beside) if cell_len(note) > beside else [note]
+                text.append(label.ljust(widest + 2), style).append(("\n" + " " * (widest + 5)).join(lines), note_style)
+            else:
+                text.append("\n   ".join(wrap(label, width)), style)
+                text.append("".join(f"\n     {line}" for line in wrap(note, width - 2)), note_style)
+            texts.append(text)
+        return texts
 
     def on_mount(self) -> None:
         """Highlight the first possible answer."""
         if self.is_abandoned:
             return
+        self.lay_out(*self.app.size)
         options = self.query_one(OptionList)
         options.highlighted = next((n for n, option in enumerate(self.question.options) if option.refused is None), None)
         options.focus()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -11,9 +11,12 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-from tui.dialogs.dialog import LEAVE, Answered
+from tui.dialogs.dialog import FRAME, LEAVE, Answered, fitted, room_below
 from tui.rendering.palette import Palette
 from tui.terminal.foreign_text import plain_text
+
+LINE_ROWS: Final = 4
+"""The number of rows for the line, the empty line above it, and an error of two lines."""
 
 
 class TextLineDialog(Answered[str | None]):
@@ -58,14 +61,20 @@ class TextLineDialog(Answered[str | None]):
         with Vertical(id="box") as box:
             box.border_title = plain_text(self._heading)
             box.border_subtitle = "Enter: confirm   Esc: cancel"
-            yield Static(plain_text(self._about), id="about")
+            yield Static(id="about")
             yield Input(self._text, id="text", select_on_focus=True)
             yield Static("", id="wrong")
 
     def on_mount(self) -> None:
         """Focus the input line."""
         if not self.is_abandoned:
+            self.lay_out(*self.app.size)
             self.query_one(Input).focus()
+
+    def lay_out(self, columns: int, rows: int) -> None:
+        """Leave room for the line and an error below the description."""
+        width = min(80, columns * 96 // 100) - FRAME + 1  # The dialog has no scroll bar.
+        self.query_one("#about", Static).update(plain_text(fitted(self._about, width, max(1, room_below(rows) - LINE_ROWS))))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what is wrong with the current text. If the line is empty, show nothing."""

@@ -44,16 +44,14 @@ class HelpScreens:
     def show_help(self) -> None:
         """Show every key with its current effect."""
         context, size = self.screen.context(), self.screen.app.size
-        width = min(156, size.width * 92 // 100) - 7
         self.screen.app.push_screen(
             HelpDialog(
                 self.screen.paint,
                 self.keymap,
                 {a.id: a.refuse(context) for a in ACTIONS},
                 {a.id: a.words(context) for a in ACTIONS},
-                width,
                 f"Screen {size.width}×{size.height}, {self.size_class()}.",
-                self._glossary(width),
+                self._glossary,
                 self.explain,
             )
         )
@@ -64,22 +62,26 @@ class HelpScreens:
 
     def explain(self, word: str = "") -> None:
         """Show the meaning of words and symbols, starting with the given word."""
-        self.screen.prompts.show_details("Terms and symbols", self._glossary(min(120, self.screen.room), word))
+        self.screen.prompts.show_details("Terms and symbols", lambda width: self._glossary(min(120, width), word))
 
     def show_entry(self, entry: Entry) -> None:
         """Show what `isrlab find` knows of an entry: what it is, its title, its text, other spellings, and the command that shows it."""
-        paint, width = self.screen.paint, min(100, self.screen.room)
+        paint = self.screen.paint
         parts = [(entry.title, paint.strong), (" ".join(entry.text.split()), paint.text)]
         if entry.tags:
             parts.append((", ".join(entry.tags), paint.muted))
         if entry.command:
             parts.append((entry.command, paint.strong))
-        lines: list[Strip] = []
-        for text, style in parts:
-            if text:
-                lines += [Row().add("", paint.text).strip(width)] if lines else []
-                lines += [Row().add(line, style).strip(width) for line in wrap(text, width)]
-        self.screen.prompts.show_details(f"{entry.sort} {entry.name}", lines)
+
+        def painted(width: int) -> list[Strip]:
+            lines: list[Strip] = []
+            for text, style in parts:
+                if text:
+                    lines += [Row().add("", paint.text).strip(width)] if lines else []
+                    lines += [Row().add(line, style).strip(width) for line in wrap(text, min(100, width))]
+            return lines
+
+        self.screen.prompts.show_details(f"{entry.sort} {entry.name}", painted)
 
     def _glossary(self, width: int, first: str = "") -> list[Strip]:
         """Return the painted glossary for the current release."""

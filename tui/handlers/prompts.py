@@ -89,6 +89,6 @@ class Prompts:
 
         self.screen.app.push_screen(TextLineDialog(title, about, text, wrong, self.screen.paint), written)
 
-    def show_details(self, title: str, lines: Sequence[Strip]) -> None:
-        """Show lines in a dialog."""
-        self.screen.app.push_screen(DetailsDialog(title, lines))
+    def show_details(self, title: str, paint: Callable[[int], Sequence[Strip]]) -> None:
+        """Show lines in a dialog. The function `paint` returns the lines for a width in cells, again after each resize."""
+        self.screen.app.push_screen(DetailsDialog(title, paint))

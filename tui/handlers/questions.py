@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from textual.strip import Strip
+
 from tui.actions.context import Option, Question
 from tui.handlers.screen_interface import ScreenInterface
 from tui.panels.events import colored
+from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, wrap
 from tui.session.session import Session
 
 if TYPE_CHECKING:
     from scenarios.questions.all_questions import Question as ClusterQuestion
+    from scenarios.questions.asked import Answer
+
+KEYS: Final = "1234567890abcdefgh"
+"""The keys of the questions, in their order."""
 
 MOST_RUN: Final = 1_000
 """The number of partitions up to which the playground runs a copy of the cluster for an answer; for more, the command line does."""
@@ -29,7 +36,7 @@ class ClusterQuestions:
         from scenarios.questions.all_questions import QUESTIONS
 
         questions = list(QUESTIONS.values())
-        options = tuple(Option(str((number + 1) % 10), one.title, (), one.name) for number, one in enumerate(questions))
+        options = tuple(Option(key, one.title, (), one.name) for key, one in zip(KEYS, questions, strict=False))
 
         def chosen(option: Option | None) -> None:
             if option is not None:
@@ -80,13 +87,16 @@ class ClusterQuestions:
         except ValueError as refusal:
             self.screen.prompts.say(str(refusal), refused=True)
             return
-        paint, width = self.screen.paint, self.screen.room
-        lines = []
-        for number, words in enumerate((answer.verdict, *answer.lines, answer.how)):
-            style = paint.strong if number == 0 else paint.muted if number == len(answer.lines) + 1 else paint.text
-            bullet = "" if number in (0, len(answer.lines) + 1) else "· "
-            for part, line in enumerate(wrap(words, width - len(bullet)) or [""]):
-                lines.append(
-                    Row().add(bullet if not part else " " * len(bullet), paint.muted).join(colored(line, paint, style)).strip(width)
-                )
-        self.screen.prompts.show_details(question.title, lines)
+        paint = self.screen.paint
+        self.screen.prompts.show_details(question.title, lambda width: paint_answer(answer, paint, width))
+
+
+def paint_answer(answer: Answer, paint: Palette, width: int) -> list[Strip]:
+    """Paint an answer: the verdict, what it follows from, and the command that shows it."""
+    lines = []
+    for number, words in enumerate((answer.verdict, *answer.lines, answer.how)):
+        style = paint.strong if number == 0 else paint.muted if number == len(answer.lines) + 1 else paint.text
+        bullet = "" if number in (0, len(answer.lines) + 1) else "· "
+        for part, line in enumerate(wrap(words, width - len(bullet)) or [""]):
+            lines.append(Row().add(bullet if not part else " " * len(bullet), paint.muted).join(colored(line, paint, style)).strip(width))
+    return lines

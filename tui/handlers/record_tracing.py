@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from textual.strip import Strip
+
 from core.kafka.ids import TopicPartition
 from core.lab.trace.record_trace import RecordTrace
 from scenarios.errors import InputError
 from scenarios.exports.trace import check_trace, parse_record, trace_lines
 from tui.handlers.screen_interface import ScreenInterface
 from tui.panels.events import colored
-from tui.rendering.rows import Row, wrap
+from tui.rendering.palette import Palette
+from tui.rendering.rows import LEAST_TEXT, Row, wrap
 from tui.session.session import Session
 
 
@@ -51,15 +56,24 @@ class RecordTracing:
         except InputError as refusal:
             self.screen.prompts.say(refusal.lines[0].removeprefix("--record: "), refused=True)
             return
-        paint, width = self.screen.paint, self.screen.room
-        lines = []
-        for prefix, words in trace_lines(trace):
-            style = paint.text if prefix else paint.strong
-            for number, line in enumerate(wrap(words, width - len(prefix)) or [""]):
-                before = " " * len(prefix) if number else prefix
-                row = Row().join(colored(before, paint, paint.muted)) if before else Row()
-                lines.append(row.join(colored(line, paint, style)).strip(width))
-        self.screen.prompts.show_details(f"Trace of {trace.tp}@{trace.offset}", lines)
+        said, paint = trace_lines(trace), self.screen.paint
+        self.screen.prompts.show_details(f"Trace of {trace.tp}@{trace.offset}", lambda width: paint_trace(said, paint, width))
+
+
+def paint_trace(said: Sequence[tuple[str, str]], paint: Palette, width: int) -> list[Strip]:
+    """Paint the lines of a trace, each given as its prefix and its words. Words that have too little room beside their prefix stand below."""
+    lines: list[Strip] = []
+    for prefix, words in said:
+        style = paint.text if prefix else paint.strong
+        beside = width - len(prefix) >= LEAST_TEXT
+        if not beside:
+            lines.append(Row().join(colored(prefix, paint, paint.muted)).strip(width))
+        indent = prefix if beside else "  "
+        for number, line in enumerate(wrap(words, width - len(indent)) or [""]):
+            before = " " * len(indent) if number or not beside else indent
+            row = Row().join(colored(before, paint, paint.muted)) if before else Row()
+            lines.append(row.join(colored(line, paint, style)).strip(width))
+    return lines
 
 
 def _record(tp: TopicPartition, text: str) -> tuple[TopicPartition, int]:

@@ -32,10 +32,6 @@ class ScreenInterface(Protocol):
         """The styles."""
 
     @property
-    def room(self) -> int:
-        """The number of columns that are available for lines in a dialog."""
-
-    @property
     def app(self) -> App[object]:
         """The application that shows the screen."""
 

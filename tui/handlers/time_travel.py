@@ -320,5 +320,5 @@ class TimeTravel:
         self._ask_moment("Differences from", wrong, look)
 
     def _show_diff(self, words: str, view: ClusterView) -> None:
-        lines = paint_diff(view, self.screen.view, words, self.screen.paint, self.screen.room)
-        self.screen.prompts.show_details("Difference", lines)
+        now, paint = self.screen.view, self.screen.paint
+        self.screen.prompts.show_details("Difference", lambda width: paint_diff(view, now, words, paint, width))

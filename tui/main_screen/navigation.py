@@ -8,6 +8,7 @@ from core.kafka.events import DETAIL, NORMAL, NOTABLE
 from core.kafka.ids import TopicPartition
 from core.sim.events import first_cause
 from tui.actions.selection import Selection
+from tui.dialogs.dialog import WIDEST
 from tui.handlers.cause_finder import CauseFinder
 from tui.handlers.screen_interface import ScreenInterface
 from tui.main_screen.layout import SizeClass
@@ -102,15 +103,16 @@ class Navigation:
         if self.panels.events.has_focus and self.panels.events.toggle():
             self.screen.show_now()
             return
-        width = max(20, min(self.screen.app.size.width - 6, 150))
+        frame, paint, presenter = self.screen.frame(), self.screen.paint, self.panels.presenter
         state = self.panels.presenter.loaded.scenario()
         if self.panels.layout is not None and self.panels.layout.shared and not self.panels.events.has_focus and state is not None:
-            self.screen.prompts.show_details("Scenario", paint_scenario(state, self.screen.paint, (width, 8 + 6 * len(state.expectations))))
+            self.screen.prompts.show_details(
+                "Scenario", lambda width: paint_scenario(state, paint, (width, 8 + 6 * len(state.expectations)))
+            )
             return
-        title, content, _ = self.panels.presenter.selected_in_full(
-            self.screen.frame(), self.screen.paint, width, everything=self.panels.shows_everything
-        )
-        self.screen.prompts.show_details(title, content)
+        everything = self.panels.shows_everything
+        title, _, _ = presenter.selected_in_full(frame, paint, WIDEST, everything=everything)
+        self.screen.prompts.show_details(title, lambda width: presenter.selected_in_full(frame, paint, width, everything=everything)[1])
 
     def to_cause(self) -> None:
         """Go from the selected event to its cause, or from a value to the event that last changed the value."""

@@ -167,11 +167,6 @@ class MainScreen(Screen[None]):
         self.panels.events.use(self.session.history.event_buffer.ring(self.panels.events.level), self.panels.events.level)
         self.panels.events.follow()
 
-    @property
-    def room(self) -> int:
-        """The number of columns for lines in a dialog."""
-        return max(20, min(self.app.size.width * 92 // 100 - 7, 149))
-
     def frame(self) -> Frame:
         """Return the current frame."""
         session, page = self.session, self.pages.page

@@ -430,7 +430,8 @@ class PartitionPage(Page):
             if report is None:
                 screen.prompts.say(f"b{broker} has no replica of {tp}", refused=True)
             else:
-                screen.prompts.show_details(f"Segments of {tp} on b{broker}", paint_segments(report, self.paint, screen.room))
+                paint = self.paint
+                screen.prompts.show_details(f"Segments of {tp} on b{broker}", lambda width: paint_segments(report, paint, width))
 
         about = "Enter the offset or the virtual time to look up, for example 1234 or 4s. To list only the files, leave the line empty."
         screen.prompts.ask_text(f"Segments of {tp} on b{broker}", about, "", wrong, show)

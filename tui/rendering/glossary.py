@@ -12,7 +12,7 @@ from core.kafka.release import Release
 from core.sim.repr_mixin import ReprMixin
 from tui.rendering import states
 from tui.rendering.palette import Palette
-from tui.rendering.rows import Row, wrap
+from tui.rendering.rows import LEAST_TEXT, Row, wrap
 
 TERM_WIDTH: Final = 18
 """The width, in cells, of the column for words and symbols."""
@@ -252,13 +252,13 @@ def paint_glossary(release: Release, paint: Palette, width: int, *, zookeeper: b
 
 
 def paint_term(term: Term, paint: Palette, width: int) -> list[Strip]:
-    """Paint a term, with the explanation beside it."""
+    """Paint a term, with the explanation beside it, or below it if there is little room."""
     style = getattr(paint, term.role)
     name = f"{term.name}. " if term.name else ""
-    lines = []
-    for number, line in enumerate(
-        wrap((name[:1].upper() + name[1:] if "." not in term.name else name) + term.text, width - TERM_WIDTH - 3)
-    ):
-        row = Row().add(f"  {term.term if number == 0 else '':<{TERM_WIDTH}}", style).add(" ", paint.text)
+    beside = width - TERM_WIDTH - 3 >= LEAST_TEXT  # Otherwise, the explanation stands below the term.
+    indent = TERM_WIDTH + 3 if beside else 4
+    lines = [] if beside else [Row().add(f"  {term.term}", style).strip(width)]
+    for number, line in enumerate(wrap((name[:1].upper() + name[1:] if "." not in term.name else name) + term.text, width - indent)):
+        row = Row().add(f"  {term.term}" if beside and number == 0 else "", style).pad(indent)
         lines.append(row.add(line, paint.text).strip(width))
     return lines

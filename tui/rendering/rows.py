@@ -21,6 +21,9 @@ ELLIPSIS: Final = "…"
 """The mark at the end of text that was cut."""
 
 
+LEAST_TEXT: Final = 20
+"""The minimum width, in cells, of text beside something else. Text with less room stands below instead."""
+
 Part = tuple[tuple[Segment, ...], int]
 """A finished part of a line and its width in cells."""
 

@@ -17,7 +17,11 @@ from tui.app.playground import Playground
 from tui.dialogs.command_palette import TypeAheadCommandPalette
 from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
+from tui.handlers.record_tracing import paint_trace
 from tui.handlers.saving import file_name_error
+from tui.rendering.glossary import TERM_WIDTH, Term, paint_term
+from tui.rendering.palette import palette_of
+from tui.rendering.rows import LEAST_TEXT, Row, wrap
 
 
 def key(character: str) -> events.Key:
@@ -78,6 +82,60 @@ async def test_a_question_and_what_is_said_of_its_answers_are_never_cut(label: s
         shown = [row.split("│")[1].strip() if row.count("│") == 2 else "" for row in screen_text(app).splitlines()]
         said = " ".join(" ".join(shown).replace(label, "").split())
         assert said.count(note) == 3
+
+
+def of_the_dialog(app: Playground) -> str:
+    """Return the words between the left and the right border of the dialog on the screen."""
+    return " ".join(" ".join(row.split("│")[1].strip() for row in screen_text(app).splitlines() if row.count("│") >= 2).split())
+
+
+async def test_dialogs_break_their_lines_again_when_the_terminal_changes_its_size() -> None:
+    label, about = "a label that alone is longer than a narrow terminal is wide", "what the question is about, at some length"
+    note = "what is said of its answer, also longer than a narrow terminal is wide"
+    async with playing(size=(120, 40)) as (app, main_screen, pilot):
+        main_screen.put(Question("Compare with", about, (Option("1", label, (), note), Option("2", "short", (), "note"))))
+        await pilot.pause()
+        assert f"1 {label} {note}" in of_the_dialog(app)
+        for size in ((60, 20), (40, 14), (200, 60)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            assert f"{about} 1 {label} {note}" in of_the_dialog(app), size
+        await pilot.resize_terminal(40, 7)
+        await pilot.pause()
+        assert "… 1 a label that alone" in of_the_dialog(app), "the question leaves room for its answers"
+        await pilot.press("escape", "question_mark")
+        await pilot.resize_terminal(60, 40)
+        await pilot.pause()
+        assert "Advance to the next event of any kind, and pause there." in of_the_dialog(app), "the help"
+        await pilot.press("escape")
+        main_screen.prompts.show_details(
+            "Details", lambda width: [Row().add(line, main_screen.paint.text).strip(width) for line in wrap(note, width)]
+        )
+        await pilot.resize_terminal(120, 20)
+        await pilot.pause()
+        assert note in screen_text(app), "in one line"
+        await pilot.resize_terminal(40, 20)
+        await pilot.pause()
+        assert note in of_the_dialog(app)
+
+
+async def test_a_line_of_text_and_its_error_are_on_the_smallest_screen() -> None:
+    async with playing(size=(40, 8)) as (app, _main_screen, pilot):
+        await pilot.press("w", *"nothing")
+        assert "…" in of_the_dialog(app)
+        assert "nothing unknown word 'nothing'; did you mean 'not'?" in of_the_dialog(app)
+
+
+def test_text_beside_something_is_never_narrower_than_20_columns() -> None:
+    paint = palette_of("dark")
+    narrow = LEAST_TEXT + TERM_WIDTH + 2
+    for lines in (
+        paint_term(Term("ISR", "in-sync replicas", "the replicas that are not behind, among them the leader"), paint, narrow),
+        paint_trace([(" " * TERM_WIDTH, "appended by the leader of the partition")], paint, LEAST_TEXT + TERM_WIDTH - 1),
+    ):
+        texts = [line.text.strip() for line in lines]
+        assert max(map(len, texts)) >= LEAST_TEXT
+        assert all("…" not in text for text in texts)
 
 
 async def test_typing_replaces_what_stands_there_at_first() -> None:

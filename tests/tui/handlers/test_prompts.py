@@ -95,6 +95,6 @@ def test_what_stood_still_goes_on_standing_still(screen: Screen, prompts: Prompt
 
 def test_questions_and_closer_looks_come_up(screen: Screen, prompts: Prompts) -> None:
     prompts.ask(Question("Quit", "Really?", ()), lambda _: None, leaves=True)
-    prompts.show_details("Help", [])
+    prompts.show_details("Help", lambda width: [])
     assert [type(dialog) for dialog, _ in screen.pushed] == [QuestionDialog, DetailsDialog]
     assert screen.pushed[0][0].asks_to_leave

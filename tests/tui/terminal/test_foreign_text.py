@@ -103,7 +103,7 @@ async def test_dialogs_and_messages_take_nothing_for_markup() -> None:
         for dialog in (
             QuestionDialog(question, paint),
             TextLineDialog(f"title {HOSTILE}", f"about {HOSTILE}", HOSTILE, lambda text: HOSTILE, paint),
-            DetailsDialog(f"title {HOSTILE}", [Row().add(HOSTILE, paint.text).strip(80)]),
+            DetailsDialog(f"title {HOSTILE}", lambda width: [Row().add(HOSTILE, paint.text).strip(80)]),
         ):
             app.push_screen(dialog)
             await pilot.pause()
