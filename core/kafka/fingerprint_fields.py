@@ -49,6 +49,7 @@ from core.kafka.zookeeper_mode.controller.controller_channel_manager import Chan
 from core.kafka.zookeeper_mode.controller.event_manager import ControllerEventManager
 from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest
 from core.kafka.zookeeper_mode.isr_manager import ZooKeeperIsrManager
+from core.kafka.zookeeper_mode.znode_observer import ZnodeObserver
 from core.kafka.zookeeper_server.server import ZooKeeper
 from core.sim.state.fields import Declared, Table
 
@@ -112,6 +113,7 @@ KAFKA_FIELDS: Final[Table] = {
     TransactionMetadata: Declared(times=("start_time", "update_time")),
     VerificationStateEntry: Declared(times=("created",), labels={"guard": "guard"}),
     Verification: Declared(times=("since",), labels={"guard": "guard"}),
+    ZnodeObserver: Declared(wiring=("disturbances",)),
     ZooKeeper: Declared(history=("_zxid", "observer")),
     ZooKeeperClient: Declared(history=("_xid", "_causes")),
 }  # fmt: skip

@@ -48,7 +48,7 @@ def place_logs(cluster: ClusterNodes) -> None:
 
 
 def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec, most_batches: int) -> None:
-    leader = cluster.controller.replication.partitions[tp].leader
+    leader = cluster.controller.registry.partitions[tp].leader
     terms = _terms(partition.logs, leader if leader != NO_LEADER else partition.replicas[0], most_batches)
     for given in partition.logs:
         broker = cluster.brokers[given.broker]
@@ -115,7 +115,7 @@ def resume_leaderships(cluster: ClusterNodes) -> None:
 
 
 def _resume(cluster: ClusterNodes, tp: TopicPartition) -> None:
-    leader = cluster.controller.replication.partitions[tp].leader
+    leader = cluster.controller.registry.partitions[tp].leader
     led = cluster.brokers[leader].partitions.get(tp) if leader != NO_LEADER else None
     if led is None or not led.is_leader:
         return
@@ -126,7 +126,7 @@ def _resume(cluster: ClusterNodes, tp: TopicPartition) -> None:
 
 
 def _record_acknowledged(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) -> None:
-    leader = cluster.controller.replication.partitions[tp].leader
+    leader = cluster.controller.registry.partitions[tp].leader
     known = {given.broker: given for given in partition.logs}
     counts = known[leader] if leader in known else max(partition.logs, key=lambda given: given.hw)
     log = cluster.brokers[counts.broker].disk.logs[tp]

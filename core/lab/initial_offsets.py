@@ -35,7 +35,7 @@ def place_offsets(cluster: ClusterNodes) -> None:
     if cluster.spec.groups and not cluster.release.consumer_groups:
         raise ValueError(f"release {cluster.release.name} has no group coordinator; omit the groups, or use 0.9 or later")
     for tp, groups in offsets_partitions(cluster).items():
-        registration = cluster.controller.replication.partitions[tp]
+        registration = cluster.controller.registry.partitions[tp]
         term = Term(registration.leader_epoch, registration.leader if registration.leader != NO_LEADER else registration.replicas[0])
         end = 0
         for group in groups:
@@ -56,7 +56,7 @@ def record_consumed(cluster: ClusterNodes) -> None:
     """Record that the records below the committed offsets were consumed before the simulation started."""
     for group in cluster.spec.groups:
         for tp, offset, _ in group.offsets:
-            leader = cluster.controller.replication.partitions[tp].leader
+            leader = cluster.controller.registry.partitions[tp].leader
             log = None if leader == NO_LEADER else cluster.brokers[leader].disk.logs.get(tp)
             for run in () if log is None else log.runs():
                 cluster.account.consumption.consumed_before(group.name, tp, run.start, min(run.end, offset), run.term.epoch)
@@ -67,7 +67,7 @@ def load_groups(cluster: ClusterNodes) -> None:
     for broker in cluster.brokers.values() if cluster.spec.groups else ():
         broker.groups.finish_loading()
     for of, groups in offsets_partitions(cluster).items():
-        coordinator = cluster.controller.replication.partitions[of].leader
+        coordinator = cluster.controller.registry.partitions[of].leader
         if coordinator != NO_LEADER:
             for group in groups:
                 for tp, offset, _ in group.offsets:

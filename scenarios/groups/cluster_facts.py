@@ -51,7 +51,7 @@ class Coordinators:
 
 def coordinators_of(cluster: Cluster) -> Coordinators:
     """Return the groups that the coordinators know. Only the leader of a partition of `__consumer_offsets` coordinates its groups."""
-    known = cluster.controller.replication.partitions
+    known = cluster.controller.registry.partitions
     brokers = {broker.id: broker for broker in answering_brokers(cluster)}
     groups: dict[str, Group] = {}
     answering = []
@@ -135,7 +135,7 @@ def brokers_of(cluster: Cluster, tps: Iterable[TopicPartition], moment: int | No
 
 def leader_of(cluster: Cluster, tp: TopicPartition) -> Partition | None:
     """Return the leader's replica of a partition; None if no leader answers."""
-    registration = cluster.controller.replication.partitions.get(tp)
+    registration = cluster.controller.registry.partitions.get(tp)
     if registration is None:
         return None
     leader = next((broker for broker in answering_brokers(cluster) if broker.id == registration.leader), None)

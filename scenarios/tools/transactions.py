@@ -100,7 +100,7 @@ def describe_lines(cluster: Cluster, transactional_id: str) -> list[str]:
 
 def _why_unknown(cluster: Cluster, transactional_id: str) -> str:
     """Return the reason why no broker that answers knows a transactional ID."""
-    known = cluster.controller.replication.partitions
+    known = cluster.controller.registry.partitions
     count = sum(tp.topic == TRANSACTION_STATE_TOPIC for tp in known)
     if not count:
         return "no producer has used transactions yet"
@@ -185,7 +185,7 @@ def partitions_to_search(cluster: Cluster, topic: str | None, partition: int | N
     Raises:
         InputError: the topic, the partition, or the broker does not exist.
     """
-    known = cluster.controller.replication.partitions
+    known = cluster.controller.registry.partitions
     if broker is not None and broker not in cluster.brokers:
         raise InputError(f"--broker-id: there is no broker {broker}; {did_you_mean(str(broker), map(str, cluster.brokers))}")
     if topic is None:
@@ -205,13 +205,13 @@ def check_partition(cluster: Cluster, tp: TopicPartition) -> None:
         InputError: the partition does not exist.
     """
     _check_topic(cluster, tp.topic)
-    if tp not in cluster.controller.replication.partitions:
-        count = sum(each.topic == tp.topic for each in cluster.controller.replication.partitions)
+    if tp not in cluster.controller.registry.partitions:
+        count = sum(each.topic == tp.topic for each in cluster.controller.registry.partitions)
         raise InputError(f"--partition: topic {tp.topic} has no partition {tp.partition}; its partitions are 0 to {count - 1}")
 
 
 def _check_topic(cluster: Cluster, topic: str) -> None:
-    topics = {tp.topic for tp in cluster.controller.replication.partitions}
+    topics = {tp.topic for tp in cluster.controller.registry.partitions}
     if topic not in topics:
         raise InputError(f"--topic: there is no topic '{topic[:80]}'; {did_you_mean(topic, sorted(topics))}")
 
@@ -228,7 +228,7 @@ def active_producers(cluster: Cluster, tp: TopicPartition, broker: int | None) -
         ValueError: the partition has no leader, or the broker has no replica or does not answer.
     """
     if broker is None:
-        broker = cluster.controller.replication.partitions[tp].leader
+        broker = cluster.controller.registry.partitions[tp].leader
         if broker == NO_LEADER:
             raise ValueError(f"{tp} has no leader")
     asked = next((each for each in answering_brokers(cluster) if each.id == broker), None)

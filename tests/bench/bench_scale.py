@@ -71,14 +71,14 @@ class Writer:
     def __init__(self, cluster: Cluster, share: float) -> None:
         self.cluster = cluster
         draw = random.Random("active")
-        partitions = cluster.controller.replication.partitions
+        partitions = cluster.controller.registry.partitions
         chosen = draw.sample(list(partitions), round(len(partitions) * share))
         self.plan: list[tuple[int, TopicPartition]] = sorted((draw.randrange(SECOND), tp) for tp in chosen)
 
     def second(self) -> None:
         """Run one virtual second."""
         cluster, start = self.cluster, self.cluster.now
-        partitions = cluster.controller.replication.partitions
+        partitions = cluster.controller.registry.partitions
         for after, tp in self.plan:
             cluster.run_until(start + after)
             request = ProduceRequest(0, "bench", tp, 1, 100, 0, 0, 0, 1)

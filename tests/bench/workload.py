@@ -41,9 +41,9 @@ def drive(cluster: Cluster, rounds: int, *, active: float = 1.0, skipping: bool 
     If only a share of the partitions is active, different partitions are active in each round. If `skipping` is False, every fetch names
     all partitions.
     """
-    replication = cluster.controller.replication
+    registry = cluster.controller.registry
     writes = []
-    for tp, registration in replication.partitions.items():
+    for tp, registration in registry.partitions.items():
         partition = cluster.brokers[registration.leader].partitions[tp]
         writes.append((partition, ProduceRequest(0, "bench", tp, 1, 100, 0, 0, 0, 1)))
     count = max(1, round(len(writes) * active))

@@ -358,13 +358,15 @@ class ControllerBench(NodeBench):
 
     def partition(self, number: int = 0, topic: str = "t") -> PartitionRegistration:
         """Return the state of a partition in the metadata."""
-        return self.replication.partitions[TopicPartition(topic, number)]
+        return self.controller.registry.partitions[TopicPartition(topic, number)]
 
     def heartbeat(self, broker: int, *, want_shutdown: bool = False, read_to: int | None = None) -> BrokerHeartbeatResponse:
         """Send a broker's heartbeat. By default, the broker has read the metadata log to its end; otherwise, to `read_to`."""
         offset = len(self.metadata) if read_to is None else read_to
         address = broker_address(broker)
-        self.controller.handle(BrokerHeartbeatRequest(broker, self.controller.brokers[broker].epoch, offset, want_shutdown), address)
+        self.controller.handle(
+            BrokerHeartbeatRequest(broker, self.controller.cluster_control.brokers[broker].epoch, offset, want_shutdown), address
+        )
         return self.one_sent(BrokerHeartbeatResponse, address)
 
     def fence(self, *brokers: int) -> None:

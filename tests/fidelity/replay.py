@@ -331,7 +331,7 @@ class Watermarks:
                     self.stopped.discard(number)
 
     def _look(self, number: int) -> None:
-        now, partitions = self.cluster.now, self.cluster.controller.replication.partitions
+        now, partitions = self.cluster.now, self.cluster.controller.registry.partitions
         for tp, log in self.cluster.brokers[number].disk.logs.items():
             place = (number, tp)
             held = self.seen.setdefault(place, {})

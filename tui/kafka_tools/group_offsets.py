@@ -79,19 +79,19 @@ def _scope(arguments: argparse.Namespace, cluster: Cluster, group: Group, target
     """
     if target.option == FROM_FILE:
         tps = [tp for tp, _ in target.offsets]
-        unknown = [tp for tp in tps if tp not in cluster.controller.replication.partitions]
+        unknown = [tp for tp in tps if tp not in cluster.controller.registry.partitions]
         if unknown:
             raise InputError(f"--from-file: there is no partition {unknown[0]}")
         return tps
     if arguments.all_topics:
         topics = {tp.topic for tp in group.offsets}
-        return sorted(tp for tp in cluster.controller.replication.partitions if tp.topic in topics)
+        return sorted(tp for tp in cluster.controller.registry.partitions if tp.topic in topics)
     return _partitions(arguments, cluster)
 
 
 def _unknown(arguments: argparse.Namespace, cluster: Cluster) -> Printed | None:
     """Return what the tool prints if a topic or a partition of --topic does not exist; None if all exist."""
-    known, tool = cluster.controller.replication.partitions, cluster.release.groups_tool
+    known, tool = cluster.controller.registry.partitions, cluster.release.groups_tool
     topics = {tp.topic for tp in known}
     missing: list[TopicPartition] = []
     for text in arguments.topic or ():
@@ -154,7 +154,7 @@ def _partitions(arguments: argparse.Namespace, cluster: Cluster) -> list[TopicPa
     tps: dict[TopicPartition, None] = {}
     for text in arguments.topic:
         topic, _, numbers = text.partition(":")
-        known = cluster.controller.replication.partitions
+        known = cluster.controller.registry.partitions
         found = [tp for tp in known if tp.topic == topic and (not numbers or str(tp.partition) in numbers.split(","))]
         tps.update(dict.fromkeys(found))
     return list(tps)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import attrs
 
 from core.kafka import events
-from core.kafka.controller.metadata_log import BrokerRegistration, BrokerUnregistration
+from core.kafka.controller.metadata_log import BrokerRegistration
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
 
 
@@ -22,7 +22,7 @@ def handle_broker_fenced(replication: ReplicationControlManager, broker: int, si
     """
     journal = replication.journal
     journal.cause = journal.emit(events.BrokerFenced.kind, broker, silent, limit)
-    commit_broker_registration(replication, attrs.evolve(replication.brokers[broker], fenced=True))
+    replication.cluster_control.register(attrs.evolve(replication.cluster_control.brokers[broker], fenced=True))
     remove_from_isrs(replication, broker, f"b{broker} fenced")
 
 
@@ -30,8 +30,8 @@ def handle_broker_unfenced(replication: ReplicationControlManager, registration:
     """Unfence a broker, and try to elect a leader for every partition that has none (`#handleBrokerUnfenced`)."""
     journal = replication.journal
     journal.cause = journal.emit(events.BrokerUnfenced.kind, registration.id)
-    commit_broker_registration(replication, attrs.evolve(registration, fenced=False))
-    for tp in list(replication.index.leaderless):
+    replication.cluster_control.register(attrs.evolve(registration, fenced=False))
+    for tp in list(replication.registry.index.leaderless):
         replication.change(tp, f"b{registration.id} is back")
 
 
@@ -40,7 +40,7 @@ def handle_broker_in_controlled_shutdown(replication: ReplicationControlManager,
     (`#handleBrokerInControlledShutdown`)."""
     journal = replication.journal
     journal.cause = journal.emit(events.ShutdownBegun.kind, registration.id)
-    commit_broker_registration(replication, attrs.evolve(registration, in_controlled_shutdown=True))
+    replication.cluster_control.register(attrs.evolve(registration, in_controlled_shutdown=True))
     remove_from_isrs(replication, registration.id, f"b{registration.id} shuts down")
 
 
@@ -49,16 +49,7 @@ def handle_broker_unregistered(replication: ReplicationControlManager, registrat
     broker, journal = registration.id, replication.journal
     journal.cause = journal.emit(events.BrokerUnregistered.kind, broker, registration.epoch)
     remove_from_isrs(replication, broker, f"b{broker} unregistered")
-    del replication.brokers[broker]
-    replication.metadata.append(BrokerUnregistration(broker, registration.epoch))
-    replication.account.electable_brokers_changed()
-
-
-def commit_broker_registration(replication: ReplicationControlManager, registration: BrokerRegistration) -> None:
-    """Write a broker's new registration to the metadata log."""
-    replication.brokers[registration.id] = registration
-    replication.metadata.append(registration)
-    replication.account.electable_brokers_changed()
+    replication.cluster_control.unregister(registration)
 
 
 def remove_from_isrs(replication: ReplicationControlManager, broker: int, reason: str, *, unclean_shutdown: bool = False) -> None:
@@ -68,13 +59,13 @@ def remove_from_isrs(replication: ReplicationControlManager, broker: int, reason
     """
 
     def acceptable(candidate: int) -> bool:
-        return candidate != broker and replication.is_active(candidate)
+        return candidate != broker and replication.cluster_control.is_active(candidate)
 
     unclean = (broker,) if unclean_shutdown else ()
-    for tp in list(replication.index.brokers_to_isrs.get(broker, ())):
-        isr = tuple(member for member in replication.partitions[tp].isr if member != broker)
+    for tp in list(replication.registry.index.brokers_to_isrs.get(broker, ())):
+        isr = tuple(member for member in replication.registry.partitions[tp].isr if member != broker)
         replication.change(tp, reason, target_isr=isr, removal=True, unclean_shutdown=unclean, acceptable=acceptable)
     if unclean_shutdown:
-        for tp, registration in list(replication.partitions.items()):
+        for tp, registration in list(replication.registry.partitions.items()):
             if broker in registration.elr:
                 replication.change(tp, reason, unclean_shutdown=unclean, acceptable=acceptable)

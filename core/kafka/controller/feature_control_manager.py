@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import events
-from core.kafka.controller.metadata_log import FeatureLevelRecord
-from core.kafka.controller.topic_registry import TopicRegistry
+from core.kafka.controller.metadata_log import FeatureLevelRecord, MetadataLog
 from core.kafka.features import FEATURES, TRANSACTION_VERSION, check_feature
+from core.kafka.release import Release
+from core.sim.journal import Journal
 
 UPGRADE: Final = "upgrade"
 """The upgrade type that can only raise a level."""
@@ -16,12 +17,12 @@ UPGRADE_TYPES: Final = (UPGRADE, "safe-downgrade", "unsafe-downgrade")
 """The upgrade types in UpdateFeatures requests (`FeatureUpdate.UpgradeType`)."""
 
 
-def feature_level(registry: TopicRegistry, feature: str) -> int:
+def feature_level(metadata: MetadataLog, release: Release, feature: str) -> int:
     """Return the finalized level of a feature according to the controller."""
-    return registry.metadata.feature_level(feature, len(registry.metadata), registry.release.transaction_version)
+    return metadata.feature_level(feature, len(metadata), release.transaction_version)
 
 
-def check_update(registry: TopicRegistry, feature: str, level: int, upgrade_type: str) -> None:
+def check_update(metadata: MetadataLog, release: Release, feature: str, level: int, upgrade_type: str) -> None:
     """Check that a feature level can change (`#updateFeature`).
 
     Raises:
@@ -31,8 +32,8 @@ def check_update(registry: TopicRegistry, feature: str, level: int, upgrade_type
         check_feature(feature, level)
     if feature != TRANSACTION_VERSION:
         raise ValueError(f"isrlab changes {feature} only at the start of a cluster; set it in the cluster's features")
-    current = feature_level(registry, feature)
-    if not registry.release.transaction_feature:
+    current = feature_level(metadata, release, feature)
+    if not release.transaction_feature:
         reason = "Local controller 0 does not support this feature."
     elif not 0 <= level <= FEATURES[feature]:
         reason = f"Local controller 0 only supports versions 0-{FEATURES[feature]}"
@@ -46,9 +47,8 @@ def check_update(registry: TopicRegistry, feature: str, level: int, upgrade_type
     raise ValueError(f"Could not {word} {feature} to {level}. Invalid update version {level} for feature {feature}. {reason}")
 
 
-def replay_feature_level(registry: TopicRegistry, feature: str, level: int) -> None:
+def replay_feature_level(metadata: MetadataLog, release: Release, journal: Journal, feature: str, level: int) -> None:
     """Write a new feature level to the metadata log, from which the brokers learn about it."""
-    journal = registry.journal
-    former = feature_level(registry, feature)
+    former = feature_level(metadata, release, feature)
     journal.cause = journal.emit(events.FeatureLevelChanged.kind, feature, former, level)
-    registry.metadata.append(FeatureLevelRecord(feature, level))
+    metadata.append(FeatureLevelRecord(feature, level))

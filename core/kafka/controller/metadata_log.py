@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import attrs
 
@@ -84,6 +84,13 @@ class RemoveTopicRecord(NamedTuple):
 
 
 Record = PartitionRecord | BrokerRegistration | BrokerUnregistration | ConfigRecord | FeatureLevelRecord | RemoveTopicRecord
+
+
+class MetadataRecords(Protocol):
+    """What the parts of a controller write their changes to."""
+
+    def append(self, record: Record, /) -> int:
+        """Append a record, and return its offset."""
 
 
 class MetadataLog:

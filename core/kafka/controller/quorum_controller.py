@@ -14,7 +14,6 @@ import attrs
 
 from core.kafka import errors, events
 from core.kafka.controller.broker_fencing import (
-    commit_broker_registration,
     handle_broker_fenced,
     handle_broker_in_controlled_shutdown,
     handle_broker_unfenced,
@@ -22,10 +21,13 @@ from core.kafka.controller.broker_fencing import (
     remove_from_isrs,
 )
 from core.kafka.controller.broker_heartbeat_manager import BrokerControlState, BrokerHeartbeatManager
-from core.kafka.controller.create_topics import create_topic
+from core.kafka.controller.cluster_control_manager import ClusterControlManager
+from core.kafka.controller.configuration_control_manager import ConfigurationControlManager
+from core.kafka.controller.directory_failures import assign_replicas_to_dirs, handle_directories_offline
 from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog
-from core.kafka.controller.replica_directories import assign_replicas_to_dirs, handle_directories_offline
+from core.kafka.controller.replica_directories import ReplicaDirectories
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
+from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import CONTROLLER, NO_EPOCH, PRODUCER_ID_BLOCK_SIZE, broker_address
 from core.kafka.messages import (
@@ -66,9 +68,12 @@ class QuorumController(Node):
     Attributes:
         settings: the settings that the controller uses; changes reach the brokers through the metadata log.
         metadata: the metadata log.
-        brokers: the broker registrations, keyed by broker ID.
+        cluster_control: the brokers.
+        configuration_control: the settings that the controller applies to topics.
+        registry: the topics and partitions.
+        directories: the log directories of the replicas.
         heartbeats: the heartbeat state of the brokers.
-        replication: the partitions and topics.
+        replication: the rules by which topics and partitions change.
         last_contact: the arrival time of each broker's last heartbeat, in µs.
         next_producer_id: the start of the next block of producer IDs.
         scheduled: the due time of each scheduled periodic task, in µs.
@@ -76,13 +81,16 @@ class QuorumController(Node):
     """
 
     __slots__ = (
-        "_check_due", "_waiting_fetches", "brokers", "by_hand", "heartbeats", "last_contact", "metadata", "next_producer_id", "replication",
-        "scheduled", "settings",
+        "_check_due", "_waiting_fetches", "by_hand", "cluster_control", "configuration_control", "directories", "heartbeats", "last_contact",
+        "metadata", "next_producer_id", "registry", "replication", "scheduled", "settings",
     )  # fmt: skip
 
     settings: Final[Settings]
     metadata: Final[MetadataLog]
-    brokers: Final[dict[int, BrokerRegistration]]
+    cluster_control: Final[ClusterControlManager]
+    configuration_control: Final[ConfigurationControlManager]
+    registry: Final[TopicRegistry]
+    directories: Final[ReplicaDirectories]
     replication: Final[ReplicationControlManager]
     _waiting_fetches: Final[dict[int, int]]
     scheduled: Final[dict[str, int]]
@@ -105,9 +113,14 @@ class QuorumController(Node):
         self.settings = settings
         self.metadata = metadata
         self.by_hand = by_hand
-        self.brokers = {}
         self.heartbeats = BrokerHeartbeatManager(settings.us("broker.session.timeout.ms"))
-        self.replication = ReplicationControlManager(settings, metadata, journal, account, self.brokers, racks, seed)
+        self.cluster_control = ClusterControlManager(racks, metadata, account)
+        self.configuration_control = ConfigurationControlManager(settings)
+        self.registry = TopicRegistry(settings, metadata, journal, account, seed)
+        self.directories = ReplicaDirectories(self.cluster_control)
+        self.replication = ReplicationControlManager(
+            self.registry, self.cluster_control, self.configuration_control, self.directories, seed
+        )
         self.last_contact: dict[int, int] = {}
         self.next_producer_id = 0
         self._waiting_fetches = {}
@@ -140,7 +153,7 @@ class QuorumController(Node):
             if offset < end:
                 del self._waiting_fetches[broker]
                 self.reply(broker_address(broker), MetadataFetchResponse(end))
-        if not self.by_hand and (self.replication.index.unbalanced or self.replication.index.leaderless):
+        if not self.by_hand and (self.registry.index.unbalanced or self.registry.index.leaderless):
             for task, interval in self.periodic_tasks():
                 if task not in self.scheduled:
                     self._schedule(task, interval)
@@ -150,7 +163,7 @@ class QuorumController(Node):
     def boot_broker(self, broker: int, *, up: bool, directories: tuple[str, ...] = ()) -> int:
         """Register a broker at the start of the simulation. Return the broker's epoch."""
         registration = BrokerRegistration(broker, len(self.metadata), 0, fenced=not up, directories=directories)
-        commit_broker_registration(self.replication, registration)
+        self.cluster_control.register(registration)
         self.heartbeats.touch(broker, not up, -1, self.journal.now)
         self.last_contact[broker] = self.journal.now
         return registration.epoch
@@ -175,7 +188,7 @@ class QuorumController(Node):
     def _register(self, request: BrokerRegistrationRequest, sender: str) -> None:
         """Register a broker process (`ClusterControlManager#registerBroker`)."""
         broker, journal = request.broker, self.journal
-        known = self.brokers.get(broker)
+        known = self.cluster_control.brokers.get(broker)
         if known is not None and known.incarnation == request.incarnation:
             self.reply(sender, BrokerRegistrationResponse(errors.NONE, known.epoch))
             return
@@ -185,7 +198,7 @@ class QuorumController(Node):
             return
         registration = BrokerRegistration(broker, len(self.metadata), request.incarnation, directories=request.directories)
         journal.cause = journal.emit(events.BrokerRegistered.kind, broker, registration.epoch)
-        commit_broker_registration(self.replication, registration)
+        self.cluster_control.register(registration)
         release = self.settings.release
         unclean = release.elr and release.unclean_broker_leaves_elr and not request.clean
         # By hand, no session expires, so a restarted broker was not fenced before.
@@ -199,14 +212,14 @@ class QuorumController(Node):
     def _heartbeat(self, request: BrokerHeartbeatRequest, sender: str) -> None:
         """Process a broker's heartbeat (`ReplicationControlManager#processBrokerHeartbeat`)."""
         broker = request.broker
-        registration = self.brokers.get(broker)
+        registration = self.cluster_control.brokers.get(broker)
         if registration is None or registration.epoch != request.broker_epoch:
             self.reply(sender, BrokerHeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
             return
         if request.offline_dirs and any(directory in registration.directories for directory in request.offline_dirs):
             left = handle_directories_offline(self.replication, broker, request.offline_dirs)
-            registration = attrs.evolve(self.brokers[broker], directories=left)
-            commit_broker_registration(self.replication, registration)
+            registration = attrs.evolve(self.cluster_control.brokers[broker], directories=left)
+            self.cluster_control.register(registration)
         last_read = request.metadata_offset - 1
         states = self.heartbeats.next_state(
             broker,
@@ -214,7 +227,7 @@ class QuorumController(Node):
             want_shut_down=request.want_shutdown,
             metadata_offset=last_read,
             registration_offset=registration.epoch,
-            has_leaderships=lambda: self.replication.index.leader_counts.get(broker, 0) > 0,
+            has_leaderships=lambda: self.registry.index.leader_counts.get(broker, 0) > 0,
         )
         if states.next is not states.current:
             if states.next is BrokerControlState.UNFENCED:
@@ -252,7 +265,7 @@ class QuorumController(Node):
         Raises:
             KafkaError: the broker is not registered.
         """
-        registration = self.brokers.get(broker)
+        registration = self.cluster_control.brokers.get(broker)
         if registration is None:
             raise errors.KafkaError(errors.BROKER_ID_NOT_REGISTERED, f"Broker ID {broker} is not currently registered")
         return registration
@@ -301,10 +314,10 @@ class QuorumController(Node):
         Kafka: `#maybeScheduleNextBalancePartitionLeaders`, `#maybeScheduleNextElectUncleanLeaders`. No task is needed while every partition
         is led by its preferred replica.
         """
-        settings, replication, wanted = self.settings, self.replication, []
-        if replication.index.unbalanced and settings.flag("auto.leader.rebalance.enable"):
+        settings, index, wanted = self.settings, self.registry.index, []
+        if index.unbalanced and settings.flag("auto.leader.rebalance.enable"):
             wanted.append((BALANCE_LEADERS, settings.integer("leader.imbalance.check.interval.seconds") * SECOND))
-        if replication.index.leaderless and settings.release.elects_unclean_later:
+        if index.leaderless and settings.release.elects_unclean_later:
             wanted.append((ELECT_UNCLEAN, settings.us("unclean.leader.election.interval.ms")))
         return tuple(wanted)
 
@@ -327,7 +340,7 @@ class QuorumController(Node):
     # --- requests of brokers ---------------------------------------------------------------------------------------
 
     def _alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
-        registration = self.brokers.get(request.broker)
+        registration = self.cluster_control.brokers.get(request.broker)
         if registration is None or registration.epoch != request.broker_epoch:
             self.reply(sender, AlterPartitionResponse(request.correlation, errors.STALE_BROKER_EPOCH, ()))
             return
@@ -339,12 +352,12 @@ class QuorumController(Node):
             before = journal.seq
             error = self.replication.alter_partition(request.broker, item)
             cause = journal.seq if journal.seq > before else journal.cause
-            answers.append((item.tp, error, self.replication.partitions.get(item.tp), cause))
+            answers.append((item.tp, error, self.registry.partitions.get(item.tp), cause))
         journal.cause = request_cause
         self.reply(sender, AlterPartitionResponse(request.correlation, errors.NONE, tuple(answers)))
 
     def _assign_replicas_to_dirs(self, request: AssignReplicasToDirsRequest, sender: str) -> None:
-        registration = self.brokers.get(request.broker)
+        registration = self.cluster_control.brokers.get(request.broker)
         if registration is not None and registration.epoch == request.broker_epoch:
             assign_replicas_to_dirs(self.replication, request.broker, request.assignments)
 
@@ -357,8 +370,8 @@ class QuorumController(Node):
         self.reply(sender, AllocateProducerIdsResponse(start, PRODUCER_ID_BLOCK_SIZE))
 
     def _create_topics(self, request: CreateTopicsRequest, sender: str) -> None:
-        """Create an internal topic for a broker, unless it exists (`ControllerApis#handleCreateTopics`)."""
-        self.reply(sender, CreateTopicsResponse(request.topic.name, create_topic(self.replication, request.topic, automatic=True)))
+        """Create an internal topic for a broker (`ControllerApis#handleCreateTopics`)."""
+        self.reply(sender, CreateTopicsResponse(request.topic.name, self.replication.create_internal_topic(request.topic)))
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         for broker in list(self._waiting_fetches):

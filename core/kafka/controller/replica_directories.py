@@ -1,53 +1,42 @@
-"""The log directories of replicas: which directory holds a replica, and what happens to the replicas when a directory fails (KIP-858)."""
+"""The log directories of replicas: which directory holds a replica (KIP-858)."""
 
 from __future__ import annotations
 
-from core.kafka import events
-from core.kafka.controller.replication_control_manager import ReplicationControlManager
+from collections.abc import Iterable
+from typing import Final
+
+from core.kafka.controller.cluster_control_manager import ClusterControlManager
 from core.kafka.ids import TopicPartition
 
 
-def handle_directories_offline(replication: ReplicationControlManager, broker: int, offline: tuple[str, ...]) -> tuple[str, ...]:
-    """For the replicas in a broker's failed log directories, remove the broker from the ISR and move the leadership to another broker
-    (`#handleDirectoriesOffline`).
+class ReplicaDirectories:
+    """The directory of each replica on brokers that have several log directories, as far as the controller knows.
 
-    Directories that are not in the broker's registration are ignored.
-
-    Returns:
-        The directories that still work, for the broker's registration.
+    Attributes:
+        assigned: for each broker, the directory of each replica.
     """
-    registration = replication.brokers[broker]
-    journal = replication.journal
 
-    def acceptable(candidate: int) -> bool:
-        return candidate != broker and replication.is_active(candidate)
+    __slots__ = ("_cluster", "assigned")
 
-    for directory in registration.directories:
-        if directory not in offline:
-            continue
-        there = [
-            tp
-            for tp, assigned in replication.directories.get(broker, {}).items()
-            if assigned == directory and (replication.partitions[tp].leader == broker or broker in replication.partitions[tp].isr)
-        ]
-        before = journal.cause
-        number = int(directory.split("-")[1])
-        journal.cause = journal.emit(events.DirectoriesOffline.kind, broker, number, len(there))
-        for tp in there:
-            isr = tuple(member for member in replication.partitions[tp].isr if member != broker)
-            reason = f"log directory {number} of b{broker} failed"
-            replication.change(tp, reason, target_isr=isr, removal=True, acceptable=acceptable)
-        journal.cause = before
-    return tuple(directory for directory in registration.directories if directory not in offline)
+    _cluster: Final[ClusterControlManager]
+    assigned: Final[dict[int, dict[TopicPartition, str]]]
 
+    def __init__(self, cluster: ClusterControlManager) -> None:
+        self._cluster = cluster
+        self.assigned = {}
 
-def assign_replicas_to_dirs(
-    replication: ReplicationControlManager, broker: int, assignments: tuple[tuple[TopicPartition, str], ...]
-) -> None:
-    """Record the log directories of a broker's replicas (`#handleAssignReplicasToDirs`)."""
-    known = replication.directories.setdefault(broker, {})
-    for tp, directory in assignments:
-        known[tp] = directory
-        if tp in replication.index.leaderless:
-            replication.change(tp, f"b{broker} has it in a log directory that works")
-        replication.account.check_exposure(tp)
+    def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
+        """Return whether the log directory of a replica is working (`ReplicationControlManager#isAcceptableLeader`)."""
+        directory = self.assigned.get(broker, {}).get(tp)
+        registration = self._cluster.brokers.get(broker)
+        return directory is None or registration is None or registration.has_online_dir(directory)
+
+    def assign(self, broker: int, tp: TopicPartition, directory: str) -> None:
+        """Record the directory of a replica."""
+        self.assigned.setdefault(broker, {})[tp] = directory
+
+    def remove(self, tps: Iterable[TopicPartition]) -> None:
+        """Remove deleted partitions."""
+        for tp in tps:
+            for known in self.assigned.values():
+                known.pop(tp, None)

@@ -1,6 +1,8 @@
-"""How the controller changes partitions: elections, ISR changes, and reassignments (Kafka: `ReplicationControlManager`).
+"""The topics and partitions of a KRaft controller, and how it changes them: creation, elections, ISR changes, and reassignments (Kafka:
+`ReplicationControlManager`).
 
-`partition_change` builds every change. `replication_control_manager` commits the change and, if a leader was elected, records the event.
+`partition_change` builds every change of a partition. `replication_control_manager` commits the change and, if a leader was elected,
+records the event.
 """
 
 from __future__ import annotations
@@ -12,14 +14,21 @@ import attrs
 
 from core.kafka import errors, events
 from core.kafka.admin_requests import ElectionMode
-from core.kafka.controller.metadata_log import BrokerRegistration, MetadataLog
+from core.kafka.controller import create_topics
+from core.kafka.controller.cluster_control_manager import ClusterControlManager
+from core.kafka.controller.configuration_control_manager import ConfigurationControlManager
 from core.kafka.controller.partition_change import PartitionChange, PartitionChangeBuilder, merge
+from core.kafka.controller.placement import StripedReplicaPlacer, UsableBroker
 from core.kafka.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
+from core.kafka.controller.replica_directories import ReplicaDirectories
 from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem
-from core.kafka.settings.settings import Settings
+from core.kafka.partition_registration import PartitionRegistration
+from core.kafka.release import Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.sim.journal import Journal
+from core.sim.random_stream import RandomStream
 
 if TYPE_CHECKING:
     from core.kafka.durability_observer import DurabilityObserver
@@ -29,28 +38,141 @@ MAX_ELECTIONS: Final = 1_000
 """The maximum number of elections in one pass of a periodic task (`ReplicationControlManager.MAX_ELECTIONS_PER_IMBALANCE`)."""
 
 
-class ReplicationControlManager(TopicRegistry):
-    """The partitions and topics of a KRaft controller.
+class ReplicationControlManager:
+    """The rules by which a KRaft controller changes topics and partitions.
 
     Attributes:
+        release: the rules of the simulated Kafka release.
+        journal: the event journal.
+        account: the durability account.
+        registry: the topics and partitions.
+        cluster_control: the brokers.
+        configuration_control: the settings that the controller applies to topics.
+        directories: the log directories of the replicas.
+        refused_topics: for each internal topic whose creation a broker requested in vain, the error code of the last refusal.
         log_ends: a function that returns a replica's (log end, last epoch). `log_ends` is called only if the guard `elect-from-isr` is off;
             elections then choose the replica with the longest log.
     """
 
-    __slots__ = ("log_ends",)
+    __slots__ = (
+        "_placer", "account", "cluster_control", "configuration_control", "directories", "journal", "log_ends", "refused_topics", "registry", "release",
+    )  # fmt: skip
+
+    release: Final[Release]
+    journal: Final[Journal]
+    account: Final[DurabilityObserver]
+    registry: Final[TopicRegistry]
+    cluster_control: Final[ClusterControlManager]
+    configuration_control: Final[ConfigurationControlManager]
+    directories: Final[ReplicaDirectories]
+    refused_topics: Final[dict[str, str]]
+    _placer: Final[StripedReplicaPlacer]
 
     def __init__(
         self,
-        settings: Settings,
-        metadata: MetadataLog,
-        journal: Journal,
-        account: DurabilityObserver,
-        brokers: dict[int, BrokerRegistration],
-        racks: dict[int, str | None],
+        registry: TopicRegistry,
+        cluster_control: ClusterControlManager,
+        configuration_control: ConfigurationControlManager,
+        directories: ReplicaDirectories,
         seed: int,
     ) -> None:
-        super().__init__(settings, metadata, journal, account, brokers, racks, seed)
+        self.release = configuration_control.settings.release
+        self.journal = registry.journal
+        self.account = registry.account
+        self.registry = registry
+        self.cluster_control = cluster_control
+        self.configuration_control = configuration_control
+        self.directories = directories
+        self.refused_topics = {}
         self.log_ends: Callable[[int, TopicPartition], tuple[int, int]] = _no_logs
+        self._placer = StripedReplicaPlacer(RandomStream(f"{seed}:placement"))
+
+    # --- topics ----------------------------------------------------------------------------------------------------
+
+    def create_topic(self, spec: TopicSpec) -> None:
+        """Create a topic (`#createTopic`). If the request contains no replica assignment, the controller places the replicas.
+
+        Raises:
+            KafkaError: Kafka refuses the topic. In this case, nothing changes.
+            ValueError: a setting of the topic is wrong. In this case, nothing changes.
+        """
+        create_topics.check_creation(self.registry, spec)
+        if spec.assignment:
+            registrations = create_topics.manual_assignment(self.cluster_control, spec.assignment, self._new_partition)
+        else:
+            registrations = self._place_replicas(spec.partitions, spec.replication_factor)
+        self.registry.register_topic(spec, registrations)
+        self.refused_topics.pop(spec.name, None)
+
+    def create_internal_topic(self, spec: TopicSpec) -> str:
+        """Create an internal topic for a broker, unless it exists (`ControllerApis#handleCreateTopics`). Return the error code.
+
+        A broker repeats the request each time that a client needs the topic. Therefore, only the first of equal refusals emits an event, and
+        it is no refusal if another broker has created the topic.
+        """
+        code, message = create_topics.try_creation(self, spec)
+        if code not in (errors.NONE, errors.TOPIC_ALREADY_EXISTS, self.refused_topics.get(spec.name)):
+            self.journal.emit(events.TopicRefused.kind, spec.name, code, message)
+        if code != errors.NONE:
+            self.refused_topics[spec.name] = code
+        return code
+
+    def create_partitions(self, name: str, count: int, assignment: tuple[tuple[int, ...], ...]) -> None:
+        """Add partitions to a topic until it has `count` partitions (`#createPartitions`). `assignment` contains the replicas of the new
+        partitions; if it is empty, the controller places the replicas.
+
+        Raises:
+            KafkaError: Kafka refuses the request. In this case, nothing changes.
+        """
+        added = create_topics.check_new_partitions(self.registry, name, count, assignment)
+        tps = self.registry.topics[name].partitions
+        if assignment:
+            specs = [PartitionSpec(replicas) for replicas in assignment]
+            registrations = create_topics.manual_assignment(self.cluster_control, specs, self._new_partition, len(tps))
+        else:
+            registrations = self._place_replicas(added, len(self.registry.partitions[tps[0]].replicas))
+        self.registry.add_partitions(name, registrations)
+
+    def _new_partition(self, replicas: tuple[int, ...]) -> PartitionRegistration:
+        return create_topics.led_partition(self.cluster_control, replicas)
+
+    def _place_replicas(self, partitions: int, factor: int) -> list[PartitionRegistration]:
+        if partitions < 1:
+            raise errors.KafkaError(errors.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+        cluster = self.cluster_control
+        usable = [
+            UsableBroker(broker, cluster.racks.get(broker), registration.fenced)
+            for broker, registration in sorted(cluster.brokers.items())
+            if not registration.in_controlled_shutdown
+        ]
+        try:
+            if factor > 0 and len(usable) < len(cluster.brokers) and all(broker.fenced for broker in usable):
+                raise errors.KafkaError(errors.INVALID_REPLICATION_FACTOR, "All brokers are currently fenced or in controlled shutdown.")
+            placed = self._placer.place(partitions, factor, usable)
+        except errors.KafkaError as refusal:
+            raise errors.KafkaError(refusal.code, f"Unable to replicate the partition {factor} time(s): {refusal.message}") from None
+        return [self._new_partition(replicas) for replicas in placed]
+
+    def check_deletion(self, name: str) -> None:
+        """Check a request to delete a topic.
+
+        Raises:
+            KafkaError: Kafka refuses the request.
+        """
+        create_topics.check_deletion(self.registry, name, enabled=self.configuration_control.deletes_topics)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic (`#deleteTopic`). The brokers delete their replicas when they read the RemoveTopicRecord."""
+        tps = self.registry.topics[name].partitions
+        self.registry.remove_topic(name)
+        self.directories.remove(tps)
+
+    # --- partitions ------------------------------------------------------------------------------------------------
+
+    def min_isr(self, tp: TopicPartition) -> int:
+        """Return the effective `min.insync.replicas` of a partition's topic (`#getTopicEffectiveMinIsr`)."""
+        first = self.registry.partitions[self.registry.topics[tp.topic].partitions[0]]
+        return self.configuration_control.min_isr(tp.topic, len(first.replicas))
 
     def change(
         self,
@@ -78,18 +200,16 @@ class ReplicationControlManager(TopicRegistry):
             unclean_shutdown: the brokers that had an unclean shutdown, which removes them from the ELR.
             acceptable: a function that returns whether a broker can lead; by default, whether it is active.
         """
-        old = self.partitions[tp]
-        may_lead = acceptable or self.is_active
-        if self.directories:
-            alive = may_lead
+        old = self.registry.partitions[tp]
+        alive = acceptable or self.cluster_control.is_active
 
-            def may_lead(broker: int) -> bool:
-                return alive(broker) and self.has_online_dir(broker, tp)
+        def may_lead(broker: int) -> bool:
+            return alive(broker) and self.directories.has_online_dir(broker, tp)
 
         change = PartitionChangeBuilder(
             old,
             acceptable=may_lead,
-            election=election or self.election_mode(tp),
+            election=election or self.configuration_control.election_mode(tp.topic),
             target_isr=target_isr,
             target=target,
             target_recovering=False if recovered and old.recovering else None,
@@ -125,7 +245,7 @@ class ReplicationControlManager(TopicRegistry):
             journal.cause = journal.emit(
                 events.PartitionOffline.kind, tp.topic, tp.partition, old.leader, new.leader_epoch, new.isr, reason
             )
-        self.commit_registration(tp, old, new, reason)
+        self.registry.commit_registration(tp, old, new, reason)
         journal.cause = before
         return True
 
@@ -138,15 +258,15 @@ class ReplicationControlManager(TopicRegistry):
         if error != errors.NONE:
             self.journal.emit(events.AlterPartitionRefused.kind, broker, item.tp.topic, item.tp.partition, item.isr, error)
             return error
-        before = self.partitions[item.tp]
+        before = self.registry.partitions[item.tp]
         self.change(item.tp, f"b{broker} asked for it", target_isr=item.isr, recovered=not item.recovering)
-        after = self.partitions[item.tp]
+        after = self.registry.partitions[item.tp]
         if after.leader != before.leader:
             return errors.NEW_LEADER_ELECTED if self.release.alter_partition_v2 else errors.FENCED_LEADER_EPOCH
         return errors.NONE
 
     def _validate(self, broker: int, item: AlterPartitionItem) -> str:
-        current = self.partitions.get(item.tp)
+        current = self.registry.partitions.get(item.tp)
         if current is None:
             return errors.UNKNOWN_TOPIC_ID if self.release.alter_partition_v2 else errors.UNKNOWN_TOPIC_OR_PARTITION
         if item.leader_epoch > current.leader_epoch or item.partition_epoch > current.partition_epoch:
@@ -163,9 +283,9 @@ class ReplicationControlManager(TopicRegistry):
             return errors.INVALID_REQUEST
         if self.release.isr_eligibility:
             for member, epoch in zip(item.isr, item.broker_epochs, strict=True):
-                registration = self.brokers.get(member)
+                registration = self.cluster_control.brokers.get(member)
                 stale = self.release.broker_epoch_in_isr and registration is not None and epoch not in (-1, registration.epoch)
-                if not self.is_active(member) or stale:
+                if not self.cluster_control.is_active(member) or stale:
                     return errors.INELIGIBLE_REPLICA
         return errors.NONE
 
@@ -180,13 +300,16 @@ class ReplicationControlManager(TopicRegistry):
         Raises:
             KafkaError: Kafka refuses the request.
         """
-        current = self.partitions.get(tp)
+        current = self.registry.partitions.get(tp)
         if current is None:
             raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {tp.topic}:{tp.partition}.")
         if replicas is None:
             if not PartitionReassignmentReplicas.of(current).in_progress:
                 raise errors.KafkaError(errors.NO_REASSIGNMENT_IN_PROGRESS, errors.NO_REASSIGNMENT)
-            if PartitionReassignmentRevert.of(current).unclean and self.election_mode(tp) is not ElectionMode.UNCLEAN:
+            if (
+                PartitionReassignmentRevert.of(current).unclean
+                and self.configuration_control.election_mode(tp.topic) is not ElectionMode.UNCLEAN
+            ):
                 raise errors.KafkaError(
                     errors.INVALID_REPLICA_ASSIGNMENT,
                     f"Unable to revert partition assignment for {tp.topic}:{tp.partition} because it would require an unclean leader election.",
@@ -196,7 +319,7 @@ class ReplicationControlManager(TopicRegistry):
             raise errors.KafkaError(errors.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes an empty replica list.")
         before = None
         for broker in sorted(replicas):
-            if broker not in self.brokers:
+            if broker not in self.cluster_control.brokers:
                 raise errors.KafkaError(
                     errors.INVALID_REPLICA_ASSIGNMENT,
                     f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
@@ -215,14 +338,14 @@ class ReplicationControlManager(TopicRegistry):
         new target are removed. If the new reassignment adds no replicas, the running reassignment's list of replicas to add stays in
         effect. If the new reassignment removes no replicas, the running reassignment's list of replicas to remove also stays in effect.
         """
-        current = self.partitions[tp]
+        current = self.registry.partitions[tp]
         lists = PartitionReassignmentReplicas.between(current.replicas, replicas)
         target = attrs.evolve(lists, adding=lists.adding or current.adding, removing=lists.removing or current.removing)
         return self.change(tp, "reassignment", target=target, election=ElectionMode.ONLINE)
 
     def cancel_reassignment(self, tp: TopicPartition) -> bool:
         """Cancel a running reassignment (`#cancelPartitionReassignment`)."""
-        revert = PartitionReassignmentRevert.of(self.partitions[tp])
+        revert = PartitionReassignmentRevert.of(self.registry.partitions[tp])
         return self.change(
             tp,
             "reassignment cancelled",
@@ -241,7 +364,7 @@ class ReplicationControlManager(TopicRegistry):
                 ELECTION_NOT_NEEDED.
         """
         results = []
-        for each in [tp] if tp is not None else list(self.partitions):
+        for each in [tp] if tp is not None else list(self.registry.partitions):
             error = self._elect_leader(each, election)
             if tp is not None or error != errors.ELECTION_NOT_NEEDED:
                 results.append((each, error))
@@ -251,13 +374,13 @@ class ReplicationControlManager(TopicRegistry):
         return results
 
     def _elect_leader(self, tp: TopicPartition, election: ElectionMode) -> str:
-        current = self.partitions.get(tp)
+        current = self.registry.partitions.get(tp)
         if current is None:
             return errors.UNKNOWN_TOPIC_OR_PARTITION
         preferred = election is ElectionMode.PREFERRED
         if (preferred and current.has_preferred_leader) or (not preferred and current.has_leader):
             return errors.ELECTION_NOT_NEEDED
-        if preferred and not (current.preferred_replica in current.isr and self.is_active(current.preferred_replica)):
+        if preferred and not (current.preferred_replica in current.isr and self.cluster_control.is_active(current.preferred_replica)):
             return errors.PREFERRED_LEADER_NOT_AVAILABLE
         if not self.change(tp, "asked for", election=election):
             return errors.PREFERRED_LEADER_NOT_AVAILABLE if preferred else errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
@@ -267,11 +390,11 @@ class ReplicationControlManager(TopicRegistry):
         """Return leadership to preferred replicas in the ISR (`#maybeBalancePartitionLeaders`). Return True if the pass stopped because it
         reached its limit."""
         elected = 0
-        for tp in list(self.index.unbalanced):
+        for tp in list(self.registry.index.unbalanced):
             if elected >= MAX_ELECTIONS:
                 return True
-            current = self.partitions[tp]
-            if current.preferred_replica in current.isr and self.is_active(current.preferred_replica):
+            current = self.registry.partitions[tp]
+            if current.preferred_replica in current.isr and self.cluster_control.is_active(current.preferred_replica):
                 elected += self.change(tp, "leader balancing", election=ElectionMode.PREFERRED)
         return False
 
@@ -282,10 +405,10 @@ class ReplicationControlManager(TopicRegistry):
         Kafka: `#maybeElectUncleanLeaders`.
         """
         elected = 0
-        for tp in list(self.index.leaderless):
+        for tp in list(self.registry.index.leaderless):
             if elected >= MAX_ELECTIONS:
                 return True
-            if self.election_mode(tp) is ElectionMode.UNCLEAN:
+            if self.configuration_control.election_mode(tp.topic) is ElectionMode.UNCLEAN:
                 elected += self.change(tp, "unclean.leader.election.enable is true", election=ElectionMode.UNCLEAN)
         return False
 
@@ -296,9 +419,11 @@ class ReplicationControlManager(TopicRegistry):
         The ELR depends on the former value of `min.insync.replicas`, so Kafka clears the ELR regardless of the new value.
         """
         if self.release.elr:
-            for tp, old in list(self.partitions.items()):
+            for tp, old in list(self.registry.partitions.items()):
                 if (old.elr or old.last_known_elr) and topic in (None, tp.topic):
-                    self.commit_registration(tp, old, merge(old, PartitionChange(elr=(), last_known_elr=())), "min.insync.replicas was set")
+                    self.registry.commit_registration(
+                        tp, old, merge(old, PartitionChange(elr=(), last_known_elr=())), "min.insync.replicas was set"
+                    )
 
 
 def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:

@@ -62,14 +62,14 @@ class ExposureMonitor:
 
     def electable(self, tp: TopicPartition) -> Iterator[tuple[int, ReplicaLog | None]]:
         """Yield the brokers that the controller could elect for a partition if the leader failed now, each with its log."""
-        replication = self._controller.replication
-        registration = replication.partitions.get(tp)
+        controller = self._controller
+        registration = controller.registry.partitions.get(tp)
         if registration is None:
             return
-        unclean = replication.election_mode(tp) is ElectionMode.UNCLEAN
+        unclean = controller.configuration_control.election_mode(tp.topic) is ElectionMode.UNCLEAN
         for broker in registration.replicas:
-            if (unclean or broker in registration.isr or broker in registration.elr) and replication.is_active(broker):
-                if not replication.has_online_dir(broker, tp):
+            if (unclean or broker in registration.isr or broker in registration.elr) and controller.cluster_control.is_active(broker):
+                if not controller.directories.has_online_dir(broker, tp):
                     continue
                 yield broker, self._brokers[broker].disk.logs.get(tp)
 
@@ -78,7 +78,7 @@ class ExposureMonitor:
         account = self._account.of(tp)
         account.add_committed()
         exposed = OffsetSet()
-        registration = self._controller.replication.partitions.get(tp)
+        registration = self._controller.registry.partitions.get(tp)
         brokers = self._brokers
         if registration is not None and all(
             account.holds_all_committed(brokers[b].disk.logs.get(tp)) for b in registration.replicas if b in brokers
@@ -141,7 +141,7 @@ class ExposureMonitor:
         tp = partition.tp
         if tp in self.lacking_brokers or self._account.of(tp).shortened:
             return True
-        registration = self._controller.replication.partitions.get(tp)
+        registration = self._controller.registry.partitions.get(tp)
         if registration is None:
             return False
         for broker in electable:

@@ -76,7 +76,7 @@ def _create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> find.CheckThe
 
 def _reject_too_many(cluster: ClusterNodes, partitions: int, factor: int) -> None:
     """Refuse more partitions or replicas than a cluster can have."""
-    known = cluster.controller.replication.partitions
+    known = cluster.controller.registry.partitions
     try:
         reject_too_many(len(known) + partitions, partitions * factor + sum(len(partition.replicas) for partition in known.values()))
     except ValueError as wrong:
@@ -84,9 +84,9 @@ def _reject_too_many(cluster: ClusterNodes, partitions: int, factor: int) -> Non
 
 
 def _create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> find.CheckThenDo:
-    topic = cluster.controller.replication.topics.get(act.topic)
+    topic = cluster.controller.registry.topics.get(act.topic)
     if topic is not None:
-        factor = len(cluster.controller.replication.partitions[topic.partitions[0]].replicas)
+        factor = len(cluster.controller.registry.partitions[topic.partitions[0]].replicas)
         _reject_too_many(cluster, max(act.partitions - len(topic.partitions), 0), factor)
     find.require_controller(cluster)
     yield
@@ -111,8 +111,7 @@ def _delete_topic(cluster: ClusterNodes, act: acts.DeleteTopic) -> find.CheckThe
 def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.CheckThenDo:
     if act.election not in ("preferred", "unclean"):
         raise ActRefused(f"election must be preferred or unclean, not {act.election}")
-    replication = cluster.controller.replication
-    if act.partition is not None and act.partition not in replication.partitions:
+    if act.partition is not None and act.partition not in cluster.controller.registry.partitions:
         raise ActRefused(f"there is no partition {act.partition}")
     find.require_controller(cluster)
     mode = ElectionMode.PREFERRED if act.election == "preferred" else ElectionMode.UNCLEAN
@@ -143,10 +142,10 @@ def _update_feature(cluster: ClusterNodes, act: acts.UpdateFeature) -> find.Chec
     if cluster.zookeeper:
         raise ActRefused(f"release {cluster.release.name} has no feature levels; use release 3.3 or later")
     find.require_controller(cluster)
-    registry = cluster.controller.replication
+    metadata, release = cluster.metadata, cluster.release
     try:
-        downgrades = act.level < feature_level(registry, act.feature)
-        check_update(registry, act.feature, act.level, act.upgrade_type or (UPGRADE_TYPES[1] if downgrades else UPGRADE))
+        downgrades = act.level < feature_level(metadata, release, act.feature)
+        check_update(metadata, release, act.feature, act.level, act.upgrade_type or (UPGRADE_TYPES[1] if downgrades else UPGRADE))
     except ValueError as wrong:
         raise ActRefused(str(wrong)) from None
     yield
@@ -158,13 +157,13 @@ def _update_feature(cluster: ClusterNodes, act: acts.UpdateFeature) -> find.Chec
 
 def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.CheckThenDo:
     find.require_controller(cluster)
-    live = {broker for broker, registration in cluster.controller.brokers.items() if not registration.fenced}
+    live = {broker for broker, registration in cluster.controller.cluster_control.brokers.items() if not registration.fenced}
     if act.admin_api and not cluster.release.alters_reassignments:
         raise ActRefused("the Admin API can reassign partitions only since 2.4 (KIP-455); omit admin-api")
     refusal = "" if act.admin_api else dead_target_error(cluster.release, act.partition, act.replicas, live)
     if refusal:
         raise ActRefused(refusal)
-    moving = any(partition.adding or partition.removing for partition in cluster.controller.replication.partitions.values())
+    moving = any(partition.adding or partition.removing for partition in cluster.controller.registry.partitions.values())
     if moving and not cluster.release.alters_reassignments:
         raise ActRefused("There is an existing assignment running.")
     _check_reassignment(cluster, act.partition, act.replicas)

@@ -69,7 +69,7 @@ def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.CheckThenDo:
 
 def _fence(cluster: ClusterNodes, act: acts.Fence) -> find.CheckThenDo:
     find.broker(cluster, act.broker)
-    registration = cluster.controller.brokers.get(act.broker)
+    registration = cluster.controller.cluster_control.brokers.get(act.broker)
     if registration is None:
         raise ActRefused(f"broker {act.broker} is not registered")
     if registration.fenced:

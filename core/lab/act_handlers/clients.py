@@ -163,7 +163,7 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     keyed = _keyed(act.keys, act.value)
     if keyed is not None and act.records > MAX_KEYED:
         raise ActRefused(f"produce at most {MAX_KEYED:,} records with keys at once, not {act.records:,}")
-    partitions = cluster.controller.replication.topics[act.topic].partitions
+    partitions = cluster.controller.registry.topics[act.topic].partitions
     if act.partition is not None and not 0 <= act.partition < len(partitions):
         raise ActRefused(f"{act.topic} has partitions 0 to {len(partitions) - 1}, not {act.partition}")
 

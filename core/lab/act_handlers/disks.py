@@ -67,7 +67,7 @@ def _slow_disk(cluster: ClusterNodes, act: acts.SlowDisk) -> find.CheckThenDo:
 
 
 def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.CheckThenDo:
-    registration = cluster.controller.replication.partitions.get(act.partition)
+    registration = cluster.controller.registry.partitions.get(act.partition)
     if registration is None:
         raise ActRefused(f"there is no partition {act.partition}")
     leader = cluster.brokers.get(registration.leader)

@@ -70,7 +70,7 @@ def pair(cluster: ClusterNodes, between: tuple[str, str]) -> tuple[str, str]:
 
 def topic(cluster: ClusterNodes, name: str) -> str:
     """Return the topic with the given name."""
-    topics = cluster.controller.replication.topics
+    topics = cluster.controller.registry.topics
     if name not in topics:
         raise ActRefused(f"there is no topic {name}; {existing('topics', topics)}")
     return name

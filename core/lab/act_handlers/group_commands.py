@@ -42,7 +42,7 @@ NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
 def _leader(cluster: ClusterNodes, tp: TopicPartition) -> Partition | None:
     """Return the leader's replica of a partition; None if no leader answers."""
-    registration = cluster.controller.replication.partitions.get(tp)
+    registration = cluster.controller.registry.partitions.get(tp)
     broker = None if registration is None else cluster.brokers.get(registration.leader)
     if broker is None or broker.state is BrokerState.STOPPED or broker.address in cluster.paused:
         return None
@@ -52,7 +52,7 @@ def _leader(cluster: ClusterNodes, tp: TopicPartition) -> Partition | None:
 
 def _group(cluster: ClusterNodes, name: str) -> GroupMetadata | None:
     """Return a group as its coordinator knows it; None if it does not exist, or if no coordinator answers."""
-    for tp in cluster.controller.replication.partitions:
+    for tp in cluster.controller.registry.partitions:
         if tp.topic == GROUP_METADATA_TOPIC and (leader := _leader(cluster, tp)) is not None:
             cache = cluster.brokers[leader.broker.id].groups.groups.caches.get(tp.partition)
             if cache is not None and name in cache.groups:
@@ -66,7 +66,7 @@ def _partitions(cluster: ClusterNodes, topics: tuple[str, ...], partition: int |
     Raises:
         ActRefused: a topic or the partition does not exist.
     """
-    known = cluster.controller.replication.partitions
+    known = cluster.controller.registry.partitions
     if partition is not None and len(topics) != 1:
         raise ActRefused("'partition' needs exactly one topic; name it in 'topics'")
     found: list[TopicPartition] = []
@@ -108,7 +108,7 @@ def _target(cluster: ClusterNodes, act: acts.ResetOffsets) -> Target:
 def _check(cluster: ClusterNodes) -> None:
     if cluster.by_hand:
         raise ActRefused("commands on groups need time to pass; use a cluster with 'pace: timeline'")
-    if not any(tp.topic == GROUP_METADATA_TOPIC for tp in cluster.controller.replication.partitions):
+    if not any(tp.topic == GROUP_METADATA_TOPIC for tp in cluster.controller.registry.partitions):
         raise ActRefused("there are no groups yet: no consumer of a group has been started")
 
 
@@ -139,7 +139,7 @@ def _reset_offsets(cluster: ClusterNodes, act: acts.ResetOffsets) -> find.CheckT
         tps = _partitions(cluster, act.topics, act.partition)
     else:
         topics = {tp.topic for tp in committed}
-        tps = tuple(sorted(tp for tp in cluster.controller.replication.partitions if tp.topic in topics))
+        tps = tuple(sorted(tp for tp in cluster.controller.registry.partitions if tp.topic in topics))
         if not tps:
             raise ActRefused(f"group {act.group} has no committed offset; name topics")
     offsets = []

@@ -28,8 +28,8 @@ def check_offsets_topic(cluster: ClusterNodes) -> None:
 
 
 def _check_internal_topic(cluster: ClusterNodes, name: str) -> None:
-    replication, brokers = cluster.controller.replication, len(cluster.brokers)
-    if name in replication.topics:
+    registry, brokers = cluster.controller.registry, len(cluster.brokers)
+    if name in registry.topics:
         return
     spec = creatable_topic(name, cluster.settings, None, brokers)
     factor = spec.replication_factor
@@ -39,7 +39,7 @@ def _check_internal_topic(cluster: ClusterNodes, name: str) -> None:
             f"{'s' if brokers != 1 else ''}; set it to at most {brokers} in the cluster's settings"
         )
     try:
-        known = replication.partitions
+        known = registry.partitions
         replicas = sum(len(partition.replicas) for partition in known.values())
         reject_too_many(len(known) + spec.partitions, replicas + spec.partitions * factor)
     except ValueError as wrong:

@@ -110,7 +110,7 @@ def shared(cluster: ClusterNodes, name: str, does: WorkerConfig, act: StartServi
 def _missing_topics(cluster: ClusterNodes, names: Sequence[str], partitions: int) -> list[TopicSpec]:
     """Return the topics that a service needs and that do not exist yet. Each partition has three replicas, or one replica on each broker if
     there are fewer than three brokers."""
-    known = cluster.controller.replication.topics
+    known = cluster.controller.registry.topics
     factor = min(3, len(cluster.brokers))
     return [TopicSpec(name, partitions, factor) for name in names if name not in known]
 
@@ -215,7 +215,7 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
     known = cluster.clients.get(name)
     if isinstance(known, DelayProducer) and known.wanted != act.after:
         raise ActRefused(f"producer {name} already has a different delay; give the new producer another name")
-    partitions = len(cluster.controller.replication.topics[topic].partitions)
+    partitions = len(cluster.controller.registry.topics[topic].partitions)
     if act.partition is not None and not 0 <= act.partition < partitions:
         raise ActRefused(f"{topic} has partitions 0 to {partitions - 1}, not {act.partition}")
     acks = None if act.acks is None else find.acks(act.acks)

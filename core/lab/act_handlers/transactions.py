@@ -81,9 +81,9 @@ def _abort(cluster: ClusterNodes, act: acts.AbortTransaction) -> find.CheckThenD
 
 def _abort_hanging(cluster: ClusterNodes, act: acts.AbortHanging) -> find.CheckThenDo:
     """Write an ABORT marker to the leader of a partition (`TransactionsCommand.AbortTransactionCommand`)."""
-    if act.partition not in cluster.controller.replication.partitions:
+    if act.partition not in cluster.controller.registry.partitions:
         raise ActRefused(f"there is no partition {act.partition}")
-    leader = cluster.brokers.get(cluster.controller.replication.partitions[act.partition].leader)
+    leader = cluster.brokers.get(cluster.controller.registry.partitions[act.partition].leader)
     partition = None if leader is None or leader.state is BrokerState.STOPPED else leader.partitions.get(act.partition)
     if leader is None or partition is None or not partition.is_leader:
         raise ActRefused(f"{act.partition} currently has no leader")

@@ -36,7 +36,7 @@ def build(cluster: ClusterNodes) -> None:
         cluster.network.alive[node.address] = each.up
         control.boot_broker(each.id, up=each.up)
     for topic in spec.topics:
-        control.replication.create_topic(topic)
+        control.replication.boot_topic(topic)
         for name, value in topic.config:
             if name in SETTINGS:
                 for broker in cluster.brokers.values():

@@ -226,7 +226,7 @@ class KafkaSystem:
 
     def authority(self) -> str:
         """Return the leader; empty if there is none."""
-        leader = self.cluster.controller.replication.partitions[TP].leader
+        leader = self.cluster.controller.registry.partitions[TP].leader
         return f"b{leader}" if leader > 0 and self.cluster.network.alive[f"b{leader}"] else ""
 
     def rows(self, server: str) -> dict[object, Row]:

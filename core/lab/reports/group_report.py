@@ -144,7 +144,7 @@ class GroupReport:
 
 def group_report(cluster: ClusterNodes) -> tuple[GroupReport, ...]:
     """Return the groups that a coordinator knows and the groups of running consumers, in alphabetical order."""
-    count = sum(tp.topic == GROUP_METADATA_TOPIC for tp in cluster.controller.replication.partitions)
+    count = sum(tp.topic == GROUP_METADATA_TOPIC for tp in cluster.controller.registry.partitions)
     known: dict[str, tuple[Broker, GroupMetadata]] = {}
     for number in range(count):
         broker = _coordinator(cluster, number)
@@ -165,7 +165,7 @@ def _with_account(cluster: ClusterNodes, group: GroupReport) -> GroupReport:
 
 def _coordinator(cluster: ClusterNodes, number: int) -> Broker | None:
     """Return the leader of a partition of `__consumer_offsets` if the leader is running."""
-    registration = cluster.controller.replication.partitions.get(TopicPartition(GROUP_METADATA_TOPIC, number))
+    registration = cluster.controller.registry.partitions.get(TopicPartition(GROUP_METADATA_TOPIC, number))
     broker = None if registration is None else cluster.brokers.get(registration.leader)
     return None if broker is None or broker.state is BrokerState.STOPPED or broker.address in cluster.paused else broker
 
@@ -190,7 +190,7 @@ def _without_coordinator(cluster: ClusterNodes, name: str, number: int, own: dic
         _member(cluster, client.name, "", tuple(client.coordinator.owned), client, NEVER) for client in own.values() if client.running
     )
     tp = TopicPartition(GROUP_METADATA_TOPIC, number)
-    registration = cluster.controller.replication.partitions.get(tp)
+    registration = cluster.controller.registry.partitions.get(tp)
     down = NO_LEADER if registration is None else registration.leader
     waits = f"has no coordinator: {tp} has no leader" if down == NO_LEADER else f"has no coordinator: b{down} is silent"
     partitions = _partitions(cluster, members, {}, own, rebalancing="", until=NEVER)
@@ -314,7 +314,7 @@ def _partitions(
     """Return the partitions of the topics that the members subscribe to, and the partitions with a committed offset."""
     topics = {topic for client in own.values() if client.running for topic in client.does.topics}
     owners = {tp: member for member in members for tp in member.partitions}
-    known = cluster.controller.replication.partitions
+    known = cluster.controller.registry.partitions
     tps = sorted({*offsets, *owners, *(tp for tp in known if tp.topic in topics)})
     found = []
     for tp in tps:

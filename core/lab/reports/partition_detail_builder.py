@@ -34,7 +34,7 @@ def partition_detail(cluster: ClusterNodes, tp: TopicPartition) -> PartitionDeta
     Raises:
         KeyError: the partition does not exist.
     """
-    registration = cluster.controller.replication.partitions[tp]
+    registration = cluster.controller.registry.partitions[tp]
     leads = cluster.brokers.get(registration.leader)
     leading = None if leads is None else leads.partitions.get(tp)
     if leading is not None and not leading.is_leader:
@@ -144,11 +144,11 @@ def _eligible(cluster: ClusterNodes, tp: TopicPartition, registration: Partition
 
     The members of the ISR come first, then those of the ELR, then any active replicas.
     """
-    replication = cluster.controller.replication
-    unclean = replication.election_mode(tp) is ElectionMode.UNCLEAN
+    controller = cluster.controller
+    unclean = controller.configuration_control.election_mode(tp.topic) is ElectionMode.UNCLEAN
     found: list[tuple[int, str]] = []
     for members, word in ((registration.isr, "ISR"), (registration.elr, "ELR"), (registration.replicas if unclean else (), "unclean")):
         for broker in registration.replicas:
-            if broker in members and broker not in (b for b, _ in found) and replication.is_active(broker):
+            if broker in members and broker not in (b for b, _ in found) and controller.cluster_control.is_active(broker):
                 found.append((broker, word))
     return tuple((broker, word) for broker, word in found if broker != registration.leader or registration.leader == NO_LEADER)

@@ -181,7 +181,7 @@ class IncrementalView:
             most: the maximum number of changed partitions to rebuild in addition to `also`; None for no limit. Later calls rebuild the
                 other partitions.
         """
-        partitions = self.cluster.controller.replication.partitions
+        partitions = self.cluster.controller.registry.partitions
         known = len(partitions) == len(self._views) and all(tp in self._index for tp in self._changed)
         if not known or not self._views or (self._all_changed and most is None):
             self._refresh_all()
@@ -201,7 +201,7 @@ class IncrementalView:
         )
 
     def _refresh_all(self) -> None:
-        self._views = [view_builder.partition_view(self.cluster, tp) for tp in self.cluster.controller.replication.partitions]
+        self._views = [view_builder.partition_view(self.cluster, tp) for tp in self.cluster.controller.registry.partitions]
         self._index = {view.tp: at for at, view in enumerate(self._views)}
         self._hosted = {}
         for view in self._views:

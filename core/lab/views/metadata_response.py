@@ -20,6 +20,6 @@ def states_in_metadata_cache(cluster: ClusterNodes) -> dict[TopicPartition, Part
     for broker in cluster.brokers.values():
         cache = broker.metadata_cache
         if broker.state is BrokerState.RUNNING and isinstance(cache, ZkMetadataCache):
-            found = ((tp, cache.partition_state(tp)) for tp in cluster.controller.replication.partitions)
+            found = ((tp, cache.partition_state(tp)) for tp in cluster.controller.registry.partitions)
             return {tp: state for tp, state in found if state is not None}
     return None

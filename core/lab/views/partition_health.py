@@ -74,10 +74,10 @@ def reads_are_held(cluster: ClusterNodes, leading: Partition) -> bool:
 
 def missing_coordinators(cluster: ClusterNodes) -> list[int]:
     """Return the partitions of `__transaction_state` that no broker coordinates now, because the leader is down or is loading its log."""
-    topic = cluster.controller.replication.topics.get(TRANSACTION_STATE_TOPIC)
+    topic = cluster.controller.registry.topics.get(TRANSACTION_STATE_TOPIC)
     missing = []
     for tp in () if topic is None else topic.partitions:
-        leader = cluster.controller.replication.partitions[tp].leader
+        leader = cluster.controller.registry.partitions[tp].leader
         if not _runs(cluster, leader) or tp.partition not in cluster.brokers[leader].transactions.states.caches:
             missing.append(tp.partition)
     return missing

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def broker_view(cluster: ClusterNodes, broker: Broker) -> BrokerView:
     """Return the view of one broker."""
     controller = cluster.controller
-    registration = controller.brokers.get(broker.id)
+    registration = controller.cluster_control.brokers.get(broker.id)
     state = broker.state
     if broker.address in cluster.paused and state is not BrokerState.STOPPED:
         state = BrokerState.PAUSED
@@ -46,8 +46,8 @@ def broker_view(cluster: ClusterNodes, broker: Broker) -> BrokerView:
         state=state,
         fenced=registration is None or registration.fenced,
         broker_epoch=-1 if registration is None else registration.epoch,
-        leaders=controller.replication.index.leader_counts.get(broker.id, 0),
-        replicas=controller.replication.index.replica_counts.get(broker.id, 0),
+        leaders=controller.registry.index.leader_counts.get(broker.id, 0),
+        replicas=controller.registry.index.replica_counts.get(broker.id, 0),
         metadata_offset=broker.metadata_cache.offset,
         silent_us=cluster.now - controller.last_contact.get(broker.id, 0),
         log_dirs=len(broker.disk.dirs),
@@ -95,8 +95,8 @@ def _replica_view(
 
 def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
     """Return the view of one partition with all its replicas."""
-    replication, brokers = cluster.controller.replication, cluster.brokers
-    registration = replication.partitions[tp]
+    brokers = cluster.brokers
+    registration = cluster.controller.registry.partitions[tp]
     account = cluster.account.of(tp)
     leads = brokers.get(registration.leader)
     leading = None if leads is None else leads.partitions.get(tp)
@@ -150,7 +150,7 @@ def lags(cluster: ClusterNodes) -> dict[int, float]:
     broker lacks."""
     brokers = cluster.brokers
     found = {broker.id: 0.0 for broker in brokers.values() if broker.state is not BrokerState.STOPPED}
-    for tp, registration in cluster.controller.replication.partitions.items():
+    for tp, registration in cluster.controller.registry.partitions.items():
         leads = brokers.get(registration.leader)
         led = None if leads is None else leads.disk.logs.get(tp)
         if led is not None:
@@ -208,7 +208,7 @@ class CachedViews(ReprMixin):
 
 def _build_all(cluster: ClusterNodes) -> CachedViews:
     account = cluster.account
-    partitions = tuple(partition_view(cluster, tp) for tp in cluster.controller.replication.partitions)
+    partitions = tuple(partition_view(cluster, tp) for tp in cluster.controller.registry.partitions)
     return CachedViews(
         partitions,
         topic_views(cluster),
@@ -361,14 +361,14 @@ def _controller_epoch(cluster: ClusterNodes) -> int:
 
 def topic_views(cluster: ClusterNodes) -> tuple[TopicView, ...]:
     """Return the views of all topics."""
-    return tuple(_topic_view(cluster, name) for name in cluster.controller.replication.topics)
+    return tuple(_topic_view(cluster, name) for name in cluster.controller.registry.topics)
 
 
 def _topic_view(cluster: ClusterNodes, name: str) -> TopicView:
     """Return the view of one topic. As a broker does, the view reports a non-default cluster-wide min.insync.replicas as a topic config."""
-    replication = cluster.controller.replication
-    topic = replication.topics[name]
-    first = replication.partitions[topic.partitions[0]]
+    registry = cluster.controller.registry
+    topic = registry.topics[name]
+    first = registry.partitions[topic.partitions[0]]
     config = dict(topic.config)
     if "min.insync.replicas" not in config:
         value = cluster.settings.get("min.insync.replicas")

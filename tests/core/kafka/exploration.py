@@ -89,7 +89,7 @@ class Exploration:
     def acts(self) -> list[Choice]:
         """Return all acts that are possible now."""
         left = self.left
-        leader = self.cluster.brokers.get(self.cluster.controller.replication.partitions[TP].leader)
+        leader = self.cluster.brokers.get(self.cluster.controller.registry.partitions[TP].leader)
         found: list[Choice] = []
         if left.records and leader is not None:
             produce = acts.Produce("orders", 1, acks="all", idempotence=False, producer=f"p{left.records}")
@@ -106,7 +106,7 @@ class Exploration:
 
     def _failures(self, broker: Broker) -> list[Choice]:
         number = broker.id
-        follows = number != self.cluster.controller.replication.partitions[TP].leader
+        follows = number != self.cluster.controller.registry.partitions[TP].leader
         if not self.power:
             found = [self._act(f"kill {number}", acts.Kill(number), "failures", ends=number)]
             return [*found, self._act(f"bounce {number}", acts.Bounce(number), "failures")] if follows else found

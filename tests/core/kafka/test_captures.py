@@ -43,12 +43,12 @@ class Field:
     @property
     def leaders(self) -> list[int]:
         """Return the leaders by partition, as the controller knows them."""
-        return [registration.leader for registration in self.cluster.controller.replication.partitions.values()]
+        return [registration.leader for registration in self.cluster.controller.registry.partitions.values()]
 
     @property
     def isrs(self) -> list[str]:
         """Return the Isr column, row by row."""
-        return [",".join(map(str, registration.isr)) for registration in self.cluster.controller.replication.partitions.values()]
+        return [",".join(map(str, registration.isr)) for registration in self.cluster.controller.registry.partitions.values()]
 
     def rows(self, **filters: bool) -> list[str]:
         """Return the lines that kafka-topics --describe prints."""

@@ -46,7 +46,7 @@ def after_all_died(release: str, level: int | None) -> Cluster:
 )
 def test_the_level_decides_and_without_one_the_release(release: str, level: int | None, kept: bool) -> None:
     cluster = after_all_died(release, level)
-    state = cluster.controller.replication.partitions[TP]
+    state = cluster.controller.registry.partitions[TP]
     assert (state.leader, state.isr, state.elr, state.last_known_elr) == (
         (NO_LEADER, (), (1, 2), (1,)) if kept else (NO_LEADER, (1,), (), ())
     )

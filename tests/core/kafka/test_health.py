@@ -278,7 +278,7 @@ def test_one_replica_and_min_isr_2_come_out_the_same_everywhere(
     assert view.min_isr == effective_min_isr(2, 1, capped=made.release.capped_min_isr) == (2 if under else 1)
     leading = made.brokers[1].partitions[TP]
     assert leading.under_min_isr is under
-    assert leading.effective_min_isr() == made.controller.replication.min_isr(TP) == view.min_isr
+    assert leading.effective_min_isr() == made.controller.configuration_control.min_isr(TP.topic, 1) == view.min_isr
     assert (view.acked == 0) is under
     assert counts_of(made, observer) == (counted, counted, described)
 

@@ -95,7 +95,7 @@ def test_the_incremental_view_equals_a_full_view(release: str, seed: int) -> Non
         for _ in range(dice.randint(1, 40)):
             for _ in range(dice.randint(1, 6)):
                 cluster.step()
-            tps = list(cluster.controller.replication.partitions)
+            tps = list(cluster.controller.registry.partitions)
             view = incremental.view([dice.choice(tps)])
             assert without_ages(view) == without_ages(cluster.view())
             shape = tuple((p.tp, p.leader, p.isr, p.status, p.replicas, tuple(c.alive for c in p.replica_views)) for p in view.partitions)
@@ -150,7 +150,7 @@ def test_the_incremental_view_follows_the_coordinators_of_transactions(release: 
     run(2 * SECOND, acts.InitTransactions("orders", "app", config=timeouts))
     run(3 * SECOND, acts.BeginTransaction(), acts.Produce("orders", 5))
     assert set(seen) == {PartitionStatus.HEALTHY}, "a transaction that its coordinator will end is no fault"
-    leader = cluster.controller.replication.partitions[TopicPartition("orders", 0)].leader
+    leader = cluster.controller.registry.partitions[TopicPartition("orders", 0)].leader
     run(12 * SECOND, acts.Hold(("producer", f"b{leader}")), acts.Produce("orders", 5))
     run(15 * SECOND, acts.AbortTransaction())
     run(17 * SECOND, acts.Release(("producer", f"b{leader}")))
@@ -187,7 +187,7 @@ def test_a_bounded_look_sees_what_is_shown_and_later_the_rest(seed: int, release
         for _ in range(6):
             for _ in range(dice.randint(1, 30)):
                 cluster.step()
-            tps = list(cluster.controller.replication.partitions)
+            tps = list(cluster.controller.registry.partitions)
             shown = dice.sample(tps, 2)
             seen, now = without_ages(incremental.view(shown=shown, most=1)), without_ages(cluster.view())
             assert [seen.partition(tp) for tp in shown] == [now.partition(tp) for tp in shown]

@@ -78,7 +78,7 @@ def test_only_a_transactional_process_creates_the_topic_of_transactions(delivery
     """`AutoTopicCreationManager`: a topic is created when a client looks for its coordinator."""
     run = cluster("4.3")
     start(run, delivery=delivery, seconds=1)
-    topics = run.controller.replication.topics
+    topics = run.controller.registry.topics
     assert "__consumer_offsets" in topics
     assert ("__transaction_state" in topics) is creates
 

@@ -201,7 +201,7 @@ class Watch:
             must(cluster.account.lost == 0, "the account counts acknowledged records as lost")
 
     def _look_at(self, cluster: Cluster, tp: TopicPartition) -> None:
-        registration = cluster.controller.replication.partitions[tp]
+        registration = cluster.controller.registry.partitions[tp]
         committed = self.committed.setdefault(tp, ReplicaLog(keeps_epochs=False))
         leading: dict[int, int] = {}
         for broker in cluster.brokers.values():
@@ -256,7 +256,7 @@ class Watch:
         in a response with a diverging epoch, but the leader's fetch session considers it sent (`CachedPartition#maybeUpdateResponseData`).
         """
         self._ends_for_a_reason(cluster)
-        for tp, registration in cluster.controller.replication.partitions.items():
+        for tp, registration in cluster.controller.registry.partitions.items():
             if tp in self.abandoned or self._is_held_up(registration.isr):
                 continue
             must(registration.leader != NO_LEADER, f"{tp} has no leader: {registration}")
@@ -292,9 +292,9 @@ class Watch:
             elif isinstance(client, Consumer):
                 for number, position in enumerate(client.positions):
                     tp = TopicPartition(client.topic, number)
-                    if tp in self.abandoned or self._is_held_up(cluster.controller.replication.partitions[tp].isr):
+                    if tp in self.abandoned or self._is_held_up(cluster.controller.registry.partitions[tp].isr):
                         continue
-                    leader = cluster.brokers[cluster.controller.replication.partitions[tp].leader].disk.logs[tp]
+                    leader = cluster.brokers[cluster.controller.registry.partitions[tp].leader].disk.logs[tp]
                     must(position == leader.high_watermark, f"{client.name} stands at {position} of {leader.high_watermark} in {tp}")
 
     def is_refused_for_good(self, cluster: Cluster, tp: TopicPartition) -> bool:
@@ -312,7 +312,7 @@ class Watch:
         """Check that a broker that ended last has a log that is longer than its leader's log. A broker that ended once and has recovered is
         treated like any other.
         """
-        partitions = cluster.controller.replication.partitions
+        partitions = cluster.controller.registry.partitions
         for broker in list(self.exited):
             logs = cluster.brokers[broker].disk.logs
             longer = [

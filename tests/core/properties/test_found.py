@@ -192,7 +192,7 @@ def test_a_broker_that_ends_rather_than_cut_its_log_ends_again_after_every_start
     )
     timeline = Timeline(brokers=4, partitions=(1, 1), seed=0, latency=500, steps=steps, control_plane=ControlPlane.BY_RELEASE)
     cluster = watched(timeline, RELEASES["0.10.2"])
-    registration = cluster.controller.replication.partitions[TopicPartition("t1", 0)]
+    registration = cluster.controller.registry.partitions[TopicPartition("t1", 0)]
     assert (registration.leader, 1 in registration.isr) == (3, False)
     assert cluster.brokers[1].disk.logs[TopicPartition("t1", 0)].leo > cluster.brokers[3].disk.logs[TopicPartition("t1", 0)].leo
     watched(timeline, RELEASES["2.0"], lossless=False)

@@ -28,9 +28,7 @@ def whole(cluster: Cluster) -> bool:
     """Return whether all brokers run and are in sync, and every log is as long as its leader's high watermark."""
     if any(broker.state is not BrokerState.RUNNING for broker in cluster.brokers.values()):
         return False
-    return all(
-        len(registration.isr) == 3 and registration.leader > 0 for registration in cluster.controller.replication.partitions.values()
-    )
+    return all(len(registration.isr) == 3 and registration.leader > 0 for registration in cluster.controller.registry.partitions.values())
 
 
 def until_whole(cluster: Cluster) -> None:
@@ -47,7 +45,7 @@ def until_whole(cluster: Cluster) -> None:
 def same_logs(cluster: Cluster) -> None:
     cluster.do(acts.StopLoad("p"))
     cluster.run_until(cluster.now + 5 * SECOND)
-    for tp, registration in cluster.controller.replication.partitions.items():
+    for tp, registration in cluster.controller.registry.partitions.items():
         leader = cluster.brokers[registration.leader].disk.logs[tp]
         for replica in registration.replicas:
             log = cluster.brokers[replica].disk.logs[tp]

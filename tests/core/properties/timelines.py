@@ -186,10 +186,10 @@ def heal(cluster: Cluster, run: Callable[[Cluster, int], None]) -> None:
         for broker in cluster.brokers.values():
             if broker.state is BrokerState.STOPPED:
                 cluster.do(acts.Start(broker.id))
-        for tp, registration in cluster.controller.replication.partitions.items():
+        for tp, registration in cluster.controller.registry.partitions.items():
             # A ZooKeeper controller whose move drops the leader leaves the partition so until somebody asks (tests/recordings/moves-2.8.2.txt).
             stuck = isinstance(cluster.controller, ZooKeeperControlPlane) and registration.adding and registration.leader == NO_LEADER
-            if stuck and any(map(cluster.controller.replication.is_active, registration.isr)):
+            if stuck and any(map(cluster.controller.cluster_control.is_active, registration.isr)):
                 attempt(cluster, acts.Elect("unclean", tp))
         run(cluster, min(end, cluster.now + 5 * SECOND))
 

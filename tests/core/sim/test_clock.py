@@ -50,9 +50,9 @@ def test_the_controllers_clock_decides_when_a_session_is_over(drift: int, after:
     cluster.do(acts.Kill(3))
     last = cluster.controller.last_contact[3]
     cluster.run_until(last + after * SECOND - SECOND // 2)
-    assert not cluster.controller.brokers[3].fenced
+    assert not cluster.controller.cluster_control.brokers[3].fenced
     cluster.run_until(last + after * SECOND * 9 // 8 + 1)
-    assert cluster.controller.brokers[3].fenced
+    assert cluster.controller.cluster_control.brokers[3].fenced
 
 
 def test_a_slow_clock_loses_its_broker_its_zookeeper_session() -> None:

@@ -88,7 +88,7 @@ class Comparer:
 
     def _note(self) -> None:
         now = self.player.cluster.now
-        exists = self.player.cluster.controller.replication.partitions
+        exists = self.player.cluster.controller.registry.partitions
         states = {name: observing.offsets(self.player, name) for name in self.recording.partitions if self.player.partition(name) in exists}
         states |= {each: observing.described(self.player, each) for each in self.recording.coordinators()}
         for name, state in states.items():

@@ -336,7 +336,7 @@ class Player:
     def _features(self, act: TransactionAct) -> str:
         """Change a feature level, or describe the feature."""
         if act.words[0] == "describe":
-            return f"FinalizedVersionLevel: {feature_level(self.cluster.controller.replication, TRANSACTION_VERSION)}"
+            return f"FinalizedVersionLevel: {feature_level(self.cluster.metadata, self.cluster.release, TRANSACTION_VERSION)}"
         feature, level = act.words[2].split("=")
         upgrade_type = {"upgrade": "upgrade", "downgrade": "safe-downgrade"}[act.words[0]]
         self.cluster.do(acts.UpdateFeature(feature, int(level), upgrade_type))

@@ -21,7 +21,7 @@ def read_all(cluster: Cluster, partitions: dict[str, TopicPartition], isolation:
     """
     heard: list[Any] = []
     copy = Cluster.restore(cluster.snapshot(), heard.append)
-    there = {name: tp for name, tp in partitions.items() if tp.topic in copy.controller.replication.topics}
+    there = {name: tp for name, tp in partitions.items() if tp.topic in copy.controller.registry.topics}
     for topic in dict.fromkeys(tp.topic for tp in there.values()):
         copy.do(acts.Consume(topic, f"reader of {topic}", isolation=isolation))
     copy.run_until(copy.now + READING)

@@ -33,7 +33,7 @@ def stale_for(release: str) -> tuple[int, int]:
     cluster = Cluster(ClusterSpec(tuple(map(BrokerSpec, (1, 2, 3))), (TopicSpec("orders", 1, 3),)), release_named(release), seed=1)
     cluster.do(acts.Load("orders", 20))
     cluster.run_until(2 * SECOND)
-    tp, state = next(iter(cluster.controller.replication.partitions.items()))
+    tp, state = next(iter(cluster.controller.registry.partitions.items()))
     follower = next(broker for broker in state.replicas if broker != state.leader)
     cluster.do(acts.Cut((f"b{state.leader}", f"b{follower}")))
     different, shown = 0, []
@@ -41,7 +41,7 @@ def stale_for(release: str) -> tuple[int, int]:
         cluster.run_until(cluster.now + 20 * US_PER_MS)
         told = states_in_metadata_cache(cluster)
         assert told is not None
-        different += told[tp].isr != cluster.controller.replication.partitions[tp].isr
+        different += told[tp].isr != cluster.controller.registry.partitions[tp].isr
         if not shown or told[tp].isr != shown[-1]:
             shown.append(told[tp].isr)
     assert follower not in shown[-1]

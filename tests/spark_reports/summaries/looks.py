@@ -41,7 +41,7 @@ class Looks:
         cluster.run_until(time)
 
     def _look(self, cluster: Cluster) -> None:
-        for tp, registration in cluster.controller.replication.partitions.items():
+        for tp, registration in cluster.controller.registry.partitions.items():
             health = partition_health(cluster, tp, registration)
             status, before = health.status, self._before.get(tp, health.status)
             stalled = status is PartitionStatus.STALLED

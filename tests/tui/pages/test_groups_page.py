@@ -54,7 +54,7 @@ def shown() -> dict[tuple[int, int], list[str]]:
         if second == 45:
             cluster.do(acts.Kill(cluster.group_report()[0].coordinator))
         if second == 60:
-            leader = cluster.controller.replication.partitions[TopicPartition("orders", 4)].leader
+            leader = cluster.controller.registry.partitions[TopicPartition("orders", 4)].leader
             cluster.do(acts.Kill(leader))
         if second in MOMENTS:
             history.update(buffer)

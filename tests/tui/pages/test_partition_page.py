@@ -176,7 +176,7 @@ def test_looking_changes_nothing() -> None:
 def test_logs_side_by_side_show_terms_divergence_and_loss() -> None:
     run = Run(catalogue.load("e2-divergence"), Release.named("0.10.2"), 0)
     run.run()
-    tp = next(iter(run.cluster.controller.replication.partitions))
+    tp = next(iter(run.cluster.controller.registry.partitions))
     shown = text(run.cluster, tp=tp)
     assert "≠" in shown
     detail: PartitionDetail = run.cluster.partition_detail(tp)
@@ -184,7 +184,7 @@ def test_logs_side_by_side_show_terms_divergence_and_loss() -> None:
     assert {run.epoch for each in detail.replicas for run in each.runs} >= {0, 1}
     lost = Run(catalogue.load("e1-data-loss"), Release.named("0.10.2"), 0)
     lost.run()
-    tp = next(iter(lost.cluster.controller.replication.partitions))
+    tp = next(iter(lost.cluster.controller.registry.partitions))
     assert " lost   " in text(lost.cluster, tp=tp)
     assert "✖" in text(lost.cluster, tp=tp)
 

@@ -106,7 +106,7 @@ class ActiveController:
     def _begin_sessions(self) -> None:
         """Start a new session for every broker, and keep the broker's registered state (`ClusterControlManager#activate`)."""
         now = self.journal.now
-        for broker, registration in self.quorum.controller.brokers.items():
+        for broker, registration in self.quorum.controller.cluster_control.brokers.items():
             self.heartbeats.touch(broker, registration.fenced, -1, now)
             if registration.in_controlled_shutdown and not registration.fenced:
                 self.heartbeats.maybe_update_controlled_shutdown_offset(broker, len(self.quorum.metadata) - 1)
@@ -162,7 +162,7 @@ class ActiveController:
             want_shut_down=request.want_shutdown,
             metadata_offset=last_read,
             registration_offset=registration.epoch,
-            has_leaderships=lambda: quorum.controller.replication.index.leader_counts.get(broker, 0) > 0,
+            has_leaderships=lambda: quorum.controller.registry.index.leader_counts.get(broker, 0) > 0,
         )
         fenced = states.current is BrokerControlState.FENCED
         self.heartbeats.touch(broker, fenced, last_read, self.journal.now)

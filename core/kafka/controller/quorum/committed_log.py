@@ -100,7 +100,7 @@ class CommittedLog:
             entry = voter.log[offset]
             committed.append(entry)
             if type(entry.write) is LeaderChangeMessage:
-                self.controller.replication.controller_node = broker_at(entry.write.leader)
+                self.controller.configuration_control.controller_node = broker_at(entry.write.leader)
                 self._leader_change_committed(voter, entry)
             else:
                 self.controller.apply_committed_entry(voter, entry)

@@ -49,7 +49,7 @@ class ReplicatedController(QuorumController):
         if isinstance(write, BrokerWrite):
             self.handlers[type(write.request)](write.request, write.sender)
         elif isinstance(write, FenceStaleBroker):
-            registration = self.brokers.get(write.broker)
+            registration = self.cluster_control.brokers.get(write.broker)
             if registration is not None and not registration.fenced:
                 self.fence(write.broker, by_session=True)
         elif isinstance(write, PeriodicWrite):

@@ -145,7 +145,7 @@ class EpisodeMeter:
 
         The old status counts until now, and the new status counts from now on.
         """
-        partitions = cluster.controller.replication.partitions
+        partitions = cluster.controller.registry.partitions
         if self._slow:
             # The wait for a disk changes without an event, so slow disks are checked until one check after they recover.
             self._changed.update((tp, None) for tp, registration in partitions.items() if registration.leader in self._slow)

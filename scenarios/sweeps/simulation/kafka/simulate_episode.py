@@ -124,5 +124,5 @@ def _has_recovered(cluster: Cluster) -> bool:
     """Whether every broker is running, and every partition has a leader and a full ISR."""
     return all(broker.state is BrokerState.RUNNING for broker in cluster.brokers.values()) and all(
         not is_offline(registration) and not is_under_replicated(registration)
-        for registration in cluster.controller.replication.partitions.values()
+        for registration in cluster.controller.registry.partitions.values()
     )

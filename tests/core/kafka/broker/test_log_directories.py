@@ -34,7 +34,7 @@ def cluster_of(*replicas: tuple[int, ...], dirs: int = 2, release: str = "4.1", 
 
 
 def dirs_of(cluster: Cluster, broker: int) -> list[int]:
-    return [cluster.brokers[broker].disk.dir_of(tp) for tp in cluster.controller.replication.partitions]
+    return [cluster.brokers[broker].disk.dir_of(tp) for tp in cluster.controller.registry.partitions]
 
 
 def test_replicas_go_where_the_fewest_are() -> None:
@@ -53,7 +53,7 @@ def test_rcm_20_only_what_is_in_the_failed_directory_moves() -> None:
         bench.controller.boot_broker(broker, up=True, directories=(f"{broker}-1-0", f"{broker}-2-0"))
     bench.create((101, 102), (101, 102), topic="a")
     bench.create((101, 102), (101, 102), topic="b")
-    epoch = bench.controller.brokers[101].epoch
+    epoch = bench.controller.cluster_control.brokers[101].epoch
     assigned = tuple((TopicPartition(topic, number), f"101-{number + 1}-0") for topic in "ab" for number in range(2))
     bench.controller.handle(AssignReplicasToDirsRequest(101, epoch, assigned), "b101")
     before = len(bench.metadata)
@@ -63,7 +63,7 @@ def test_rcm_20_only_what_is_in_the_failed_directory_moves() -> None:
         moved, stays = bench.partition(0, topic), bench.partition(1, topic)
         assert (moved.leader, moved.isr) == (102, (102,))
         assert (stays.leader, stays.isr, stays.partition_epoch) == (101, (101, 102), 0)
-    assert bench.controller.brokers[101].directories == ("101-2-0",)
+    assert bench.controller.cluster_control.brokers[101].directories == ("101-2-0",)
     assert len(bench.metadata) == before + 3, "two partitions and the registration"
     bench.controller.handle(BrokerHeartbeatRequest(101, epoch, before, False, ("101-1-0",)), "b101")
     assert len(bench.metadata) == before + 3, "known already"
@@ -76,7 +76,7 @@ def test_directories_that_fail_together_have_the_same_cause() -> None:
         bench.network.alive[f"b{broker}"] = True
         bench.controller.boot_broker(broker, up=True, directories=(f"{broker}-1-0", f"{broker}-2-0"))
     bench.create((101, 102), (101, 102), topic="a")
-    epoch = bench.controller.brokers[101].epoch
+    epoch = bench.controller.cluster_control.brokers[101].epoch
     assigned = tuple((TopicPartition("a", number), f"101-{number + 1}-0") for number in range(2))
     bench.controller.handle(AssignReplicasToDirsRequest(101, epoch, assigned), "b101")
     bench.controller.handle(BrokerHeartbeatRequest(101, epoch, len(bench.metadata), False, ("101-1-0", "101-2-0")), "b101")
@@ -189,7 +189,7 @@ def test_fol_26_a_future_replica_takes_over_when_both_logs_end_at_the_same_offse
     cluster.run_until(cluster.now + 4 * SECOND)
     replica = cluster.partition_view(TP).replica_on(1)
     assert (replica.dir, replica.moving_to, replica.future_leo) == (2, 0, -1)
-    assert cluster.controller.replication.directories[1][TP] == "1-2-0"
+    assert cluster.controller.replication.directories.assigned[1][TP] == "1-2-0"
     with pytest.raises(ActRefused, match="is already in log directory 2 of broker 1"):
         cluster.do(acts.MoveReplica(TP, 1, 2))
 

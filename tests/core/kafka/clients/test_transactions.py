@@ -152,7 +152,7 @@ def test_the_internal_topic_needs_enough_brokers() -> None:
 def test_the_internal_topic_is_a_real_topic(release: str) -> None:
     run = Run(release)
     run.init()
-    topic = run.cluster.controller.replication.topics[TRANSACTION_STATE_TOPIC]
+    topic = run.cluster.controller.registry.topics[TRANSACTION_STATE_TOPIC]
     assert len(topic.partitions) == 3
     assert (topic.config["min.insync.replicas"], topic.config["unclean.leader.election.enable"]) == ("2", "false")
 

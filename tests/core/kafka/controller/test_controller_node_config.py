@@ -69,7 +69,7 @@ def test_another_controller_brings_its_own_node() -> None:
     spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", replication_factor=1),), controllers=COMBINED)
     cluster = Cluster(spec)
     cluster.run_until(SECOND)
-    assert cluster.controller.replication.controller_node == 1
+    assert cluster.controller.configuration_control.controller_node == 1
     cluster.do(acts.Kill(1))
     cluster.run_until(20 * SECOND)
-    assert cluster.controller_address == f"b{cluster.controller.replication.controller_node}" != "b1"
+    assert cluster.controller_address == f"b{cluster.controller.configuration_control.controller_node}" != "b1"

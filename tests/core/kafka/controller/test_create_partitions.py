@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.controller.create_partitions import create_partitions
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
@@ -28,7 +27,8 @@ def cluster_of(release: str = "4.1") -> Cluster:
 def test_rcm_17_what_is_refused_and_what_is_done(release: str) -> None:
     cluster = cluster_of(release)
     replication = cluster.controller.replication
-    assert create_partitions(replication, "foo", 5, ()) == (TopicPartition("foo", 3), TopicPartition("foo", 4))
+    replication.create_partitions("foo", 5, ())
+    assert cluster.controller.registry.topics["foo"].partitions[3:] == [TopicPartition("foo", 3), TopicPartition("foo", 4)]
     refused = {
         ("bar", 3, ()): "INVALID_PARTITIONS: The topic bar currently has 4 partition(s); 3 would not be an increase.",
         ("quux", 2, ()): "INVALID_PARTITIONS: Topic already has 2 partition(s).",
@@ -53,10 +53,10 @@ def test_rcm_17_what_is_refused_and_what_is_done(release: str) -> None:
     }
     for (topic, count, assignment), message in refused.items():
         with pytest.raises(KafkaError) as error:
-            create_partitions(replication, topic, count, assignment)
+            replication.create_partitions(topic, count, assignment)
         assert str(error.value) == message
-    assert len(replication.topics["foo2"].partitions) == 2, "nothing was created"
-    create_partitions(replication, "foo2", 3, ((2, 0),))
+    assert len(cluster.controller.registry.topics["foo2"].partitions) == 2, "nothing was created"
+    replication.create_partitions("foo2", 3, ((2, 0),))
     cluster.controller.publish()
     cluster.run_until(2 * SECOND)
     view = cluster.partition_view(TopicPartition("foo2", 2))
@@ -75,7 +75,7 @@ def test_all_brokers_fenced_or_leaving_means_no_place() -> None:
         cluster.do(acts.Kill(broker))
     cluster.run_until(20 * SECOND)
     with pytest.raises(KafkaError, match="INVALID_REPLICATION_FACTOR"):
-        create_partitions(cluster.controller.replication, "foo", 5, ())
+        cluster.controller.replication.create_partitions("foo", 5, ())
 
 
 def test_with_zookeeper_placement_goes_on_behind_the_first_partitions_leader() -> None:

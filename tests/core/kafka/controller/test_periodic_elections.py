@@ -35,9 +35,11 @@ def live(bench: ControllerBench, seconds: int, *brokers: int) -> None:
 def expand(bench: ControllerBench, isr: tuple[int, ...], tp: TopicPartition = T0) -> None:
     """Let the leader propose an ISR, which is then committed."""
     now = bench.partition(tp.partition)
-    epochs = tuple(bench.controller.brokers[broker].epoch for broker in isr)
+    epochs = tuple(bench.controller.cluster_control.brokers[broker].epoch for broker in isr)
     item = AlterPartitionItem(tp, now.leader_epoch, now.partition_epoch, isr, epochs, 0)
-    bench.controller.handle(AlterPartitionRequest(1, now.leader, bench.controller.brokers[now.leader].epoch, (item,)), f"b{now.leader}")
+    bench.controller.handle(
+        AlterPartitionRequest(1, now.leader, bench.controller.cluster_control.brokers[now.leader].epoch, (item,)), f"b{now.leader}"
+    )
     assert bench.partition(tp.partition).isr == isr
 
 

@@ -13,7 +13,6 @@ import pytest
 from core.kafka import errors, events
 from core.kafka.admin_requests import AlterConfig, ElectionMode
 from core.kafka.controller.admin_request_handler import handle_admin_request
-from core.kafka.controller.broker_fencing import commit_broker_registration
 from core.kafka.controller.metadata_log import BrokerRegistration
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
@@ -40,7 +39,7 @@ PREFERRED, UNCLEAN = ElectionMode.PREFERRED, ElectionMode.UNCLEAN
 
 def propose(bench: ControllerBench, broker: int, item: AlterPartitionItem, *, broker_epoch: int | None = None) -> AlterPartitionResponse:
     """Send a broker's AlterPartition request with one item."""
-    epoch = bench.controller.brokers[broker].epoch if broker_epoch is None else broker_epoch
+    epoch = bench.controller.cluster_control.brokers[broker].epoch if broker_epoch is None else broker_epoch
     bench.controller.handle(AlterPartitionRequest(1, broker, epoch, (item,)), f"b{broker}")
     return bench.one_sent(AlterPartitionResponse, f"b{broker}")
 
@@ -57,7 +56,7 @@ def item(
 ) -> AlterPartitionItem:
     """Return an ISR proposal that is correct in all fields that are not given."""
     now = bench.partition(tp.partition, tp.topic)
-    known = bench.controller.brokers
+    known = bench.controller.cluster_control.brokers
     return AlterPartitionItem(
         tp,
         now.leader_epoch if leader_epoch is None else leader_epoch,
@@ -78,8 +77,8 @@ def alter(bench: ControllerBench, isr: tuple[int, ...], *, tp: TopicPartition = 
 
 def shut_down(bench: ControllerBench, broker: int) -> None:
     """Put a broker in controlled shutdown in its registration."""
-    known = bench.controller.brokers[broker]
-    commit_broker_registration(bench.replication, BrokerRegistration(broker, known.epoch, known.incarnation, False, True))
+    known = bench.controller.cluster_control.brokers[broker]
+    bench.controller.cluster_control.register(BrokerRegistration(broker, known.epoch, known.incarnation, False, True))
 
 
 # Creation
@@ -88,8 +87,8 @@ def shut_down(bench: ControllerBench, broker: int) -> None:
 def refusal(bench: ControllerBench, spec: TopicSpec) -> tuple[str, str]:
     with pytest.raises(KafkaError) as refused:
         bench.replication.create_topic(spec)
-    assert spec.name not in bench.replication.topics
-    assert not [tp for tp in bench.replication.partitions if tp.topic == spec.name]
+    assert spec.name not in bench.controller.registry.topics
+    assert not [tp for tp in bench.controller.registry.partitions if tp.topic == spec.name]
     return refused.value.code, refused.value.message
 
 
@@ -195,7 +194,7 @@ def test_rcm_03_a_recovering_leader_alone_may_say_so(bench: ControllerBench) -> 
 
 
 def test_rcm_03_stale_sender_epoch_fails_the_whole_request(bench: ControllerBench) -> None:
-    epoch = bench.controller.brokers[0].epoch
+    epoch = bench.controller.cluster_control.brokers[0].epoch
     response = propose(bench, 0, item(bench, (0, 1)), broker_epoch=epoch - 1)
     assert (response.error, response.items) == (errors.STALE_BROKER_EPOCH, ())
     assert bench.partition().isr == (0, 1, 2)
@@ -232,7 +231,7 @@ def test_rcm_05_shutting_down_brokers_may_not_join(bench: ControllerBench) -> No
 )
 def test_rcm_05_stale_broker_epochs_may_not_join(bench: ControllerBench, epoch: int, error: str) -> None:
     assert alter(bench, (0, 2)) == errors.NONE
-    known = {b: registration.epoch for b, registration in bench.controller.brokers.items()}
+    known = {b: registration.epoch for b, registration in bench.controller.cluster_control.brokers.items()}
     named = -1 if epoch < 0 else known[1] - epoch
     ((_, answered, _, _),) = propose(bench, 0, item(bench, (0, 1, 2), broker_epochs=(known[0], named, known[2]))).items
     assert answered == error
@@ -334,7 +333,7 @@ def three_unbalanced() -> ControllerBench:
 
 def come_back(bench: ControllerBench, broker: int) -> None:
     """Register and unfence a broker."""
-    incarnation = bench.controller.brokers[broker].incarnation + 1
+    incarnation = bench.controller.cluster_control.brokers[broker].incarnation + 1
     bench.controller.fence(broker, by_session=True)
     bench.controller.handle(BrokerRegistrationRequest(broker, incarnation, True), f"b{broker}")
     assert bench.one_sent(BrokerRegistrationResponse, f"b{broker}").error == errors.NONE
@@ -364,17 +363,17 @@ def test_rcm_09_elect_preferred_leaders() -> None:
 
 def test_rcm_10_balancing() -> None:
     bench = three_unbalanced()
-    assert list(bench.replication.index.unbalanced) == [T0, T2]
+    assert list(bench.controller.registry.index.unbalanced) == [T0, T2]
     assert bench.replication.maybe_balance_partition_leaders() is False
     assert [bench.partition(number).leader for number in range(3)] == [2, 2, 2]
     come_back(bench, 1)
     assert alter(bench, (1, 2, 3), tp=T0) == errors.NONE
     assert bench.replication.maybe_balance_partition_leaders() is False
-    assert (bench.partition(0).leader, list(bench.replication.index.unbalanced)) == (1, [T2])
+    assert (bench.partition(0).leader, list(bench.controller.registry.index.unbalanced)) == (1, [T2])
     come_back(bench, 0)
     assert alter(bench, (0, 2), tp=T2) == errors.NONE
     assert bench.replication.maybe_balance_partition_leaders() is False
-    assert (bench.partition(2).leader, list(bench.replication.index.unbalanced)) == (0, [])
+    assert (bench.partition(2).leader, list(bench.controller.registry.index.unbalanced)) == (0, [])
 
 
 def test_rcm_10_the_controller_balances_by_itself_every_300_s() -> None:
@@ -396,12 +395,12 @@ def test_rcm_10_the_controller_balances_by_itself_every_300_s() -> None:
 def test_rcm_18_a_fenced_broker_leads_nothing() -> None:
     bench = ControllerBench(brokers=(0, 1, 2, 3))
     bench.create((0, 1, 2), (1, 2, 3), (2, 3, 0), (0, 2, 1))
-    assert (bench.replication.index.leader_counts[0], list(bench.replication.index.brokers_to_isrs[0])) == (
+    assert (bench.controller.registry.index.leader_counts[0], list(bench.controller.registry.index.brokers_to_isrs[0])) == (
         2,
         [T0, T2, TopicPartition("t", 3)],
     )
     bench.fence(0)
-    assert (bench.replication.index.leader_counts[0], list(bench.replication.index.brokers_to_isrs[0])) == (0, [])
+    assert (bench.controller.registry.index.leader_counts[0], list(bench.controller.registry.index.brokers_to_isrs[0])) == (0, [])
     assert [bench.partition(number).leader for number in range(4)] == [1, 1, 2, 2]
     assert [bench.partition(number).isr for number in range(4)] == [(1, 2), (1, 2, 3), (2, 3), (2, 1)]
     assert [bench.partition(number).leader_epoch for number in range(4)] == [1, 0, 0, 1]
@@ -436,7 +435,7 @@ def test_rcm_12_hb_04_it_may_stop_once_all_active_brokers_know() -> None:
     bench.heartbeat(2)
     response = bench.heartbeat(0, want_shutdown=True)
     assert (response.may_shut_down, response.fenced) == (True, True)
-    assert bench.controller.brokers[0].fenced
+    assert bench.controller.cluster_control.brokers[0].fenced
 
 
 @pytest.mark.parametrize(("release", "epochs"), [("3.3", (1, 2, 2, 3)), ("3.6", (1, 1, 1, 2)), ("3.9", (1, 1, 1, 2))])
@@ -515,7 +514,7 @@ def test_since_4_0_how_late_a_dead_broker_is_fenced() -> None:
         cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (), settings), RELEASES["4.1"], seed)
         cluster.run_until(5_000_000)
         cluster.do(acts.Kill(2))
-        while not cluster.controller.brokers[2].fenced:
+        while not cluster.controller.cluster_control.brokers[2].fenced:
             cluster.step()
         after.append((cluster.now - 5_000_000) / 1_000_000)
     assert 3.5 < min(after) < 3.7
@@ -526,11 +525,11 @@ def test_since_4_0_how_late_a_dead_broker_is_fenced() -> None:
 def test_hb_04_a_broker_is_unfenced_once_it_has_read_its_registration() -> None:
     bench = ControllerBench(fenced=(2,))
     bench.create((2, 1, 0))
-    epoch = bench.controller.brokers[2].epoch
+    epoch = bench.controller.cluster_control.brokers[2].epoch
     assert bench.heartbeat(2, read_to=epoch).fenced
-    assert bench.controller.brokers[2].fenced
+    assert bench.controller.cluster_control.brokers[2].fenced
     assert not bench.heartbeat(2, read_to=epoch + 1).fenced
-    assert not bench.controller.brokers[2].fenced
+    assert not bench.controller.cluster_control.brokers[2].fenced
     assert (bench.partition().isr, bench.partition().leader) == ((1, 0), 1), "it must fetch its way back"
 
 
@@ -541,7 +540,7 @@ def test_hb_04_a_fenced_broker_may_stop_at_once() -> None:
 
 def test_hb_01_a_heartbeat_of_a_former_process_is_refused() -> None:
     bench = ControllerBench()
-    old = bench.controller.brokers[1].epoch
+    old = bench.controller.cluster_control.brokers[1].epoch
     come_back(bench, 1)
     bench.controller.handle(BrokerHeartbeatRequest(1, old, 99, False), "b1")
     assert bench.one_sent(BrokerHeartbeatResponse).error == errors.STALE_BROKER_EPOCH
@@ -554,8 +553,8 @@ def test_hb_01_a_second_process_waits_until_the_first_ones_session_is_over() -> 
     bench.run(9_001)
     bench.controller.handle(BrokerRegistrationRequest(1, 5, True), "b1")
     answer = bench.one_sent(BrokerRegistrationResponse)
-    assert (answer.error, answer.broker_epoch) == (errors.NONE, bench.controller.brokers[1].epoch)
-    assert bench.controller.brokers[1].incarnation == 5
+    assert (answer.error, answer.broker_epoch) == (errors.NONE, bench.controller.cluster_control.brokers[1].epoch)
+    assert bench.controller.cluster_control.brokers[1].incarnation == 5
 
 
 # The last member, and who may lead after it (semantics 3.3, 3.5; ELR)

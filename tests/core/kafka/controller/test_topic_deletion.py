@@ -56,7 +56,7 @@ def test_a_topic_is_deleted_with_its_replicas_its_settings_and_its_account(relea
     for event in events[known:]:
         view.on_event(event)
     assert hosts(cluster) == []
-    assert "t" not in cluster.controller.replication.topics
+    assert "t" not in cluster.controller.registry.topics
     assert T0 not in {each.tp for each in view.view().partitions}
     assert cluster.view().partitions == view.view().partitions
     assert (cluster.account.acked, cluster.account.lost) == (10, 0)
@@ -115,7 +115,7 @@ def test_with_zookeeper_the_topic_exists_until_the_last_replica_is_deleted() -> 
     cluster.do(acts.DeleteTopic("t"))
     cluster.run_until(20 * SECOND)
     assert hosts(cluster) == [3]
-    assert "t" in cluster.controller.replication.topics
+    assert "t" in cluster.controller.registry.topics
     assert [event[4:] for event in events if event[3] == "topic-deletion-delayed"] == [(1, "t", (3,))]
     cluster.do(acts.Kill(1))  # the controller: its successor continues the deletion
     cluster.run_until(30 * SECOND)
@@ -123,7 +123,7 @@ def test_with_zookeeper_the_topic_exists_until_the_last_replica_is_deleted() -> 
     cluster.do(acts.Start(1))
     cluster.run_until(60 * SECOND)
     assert hosts(cluster) == []
-    assert "t" not in cluster.controller.replication.topics
+    assert "t" not in cluster.controller.registry.topics
     assert not [event for event in events if event[3] in ("records-lost", "records-exposed")]
 
 
@@ -147,7 +147,7 @@ def test_going_back_before_the_deletion_is_exact(release: str) -> None:
     cluster.do(acts.DeleteTopic("t"))
     cluster.run_until(4 * SECOND)
     after = cluster.snapshot()
-    assert T0 not in cluster.controller.replication.partitions
+    assert T0 not in cluster.controller.registry.partitions
     cluster.restore_in_place(before, lambda _: None)
     same(cluster, copy)
     same(cluster, Cluster.restore(before))

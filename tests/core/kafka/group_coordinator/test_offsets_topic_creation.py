@@ -78,7 +78,7 @@ def test_a_broker_asks_for_the_topic_by_message(release: str, peer: str) -> None
         cluster.do(acts.Cut((broker.address, peer)))
     cluster.do(acts.JoinGroup(("orders",), "m", "g"))
     cluster.run_until(3 * SECOND)
-    assert "__consumer_offsets" not in cluster.controller.replication.topics
+    assert "__consumer_offsets" not in cluster.controller.registry.topics
     for broker in cluster.brokers.values():
         cluster.do(acts.Heal((broker.address, peer)))
     healed = cluster.now

@@ -32,7 +32,7 @@ def _do(cluster: Cluster, deed: Deed) -> None:
 
 
 def _kill_leader(cluster: Cluster, tp: TopicPartition) -> None:
-    registration = cluster.controller.replication.partitions.get(tp)
+    registration = cluster.controller.registry.partitions.get(tp)
     if registration is not None and registration.leader != NO_LEADER:
         attempt(cluster, acts.Kill(registration.leader))
 

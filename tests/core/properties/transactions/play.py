@@ -58,7 +58,7 @@ class Session:
             case Rest(application):
                 self.banks[application].rest()
             case Lead(partition, broker):
-                registration = cluster.controller.replication.partitions.get(partition)
+                registration = cluster.controller.registry.partitions.get(partition)
                 if registration is not None and broker in registration.replicas:
                     others = tuple(each for each in registration.replicas if each != broker)
                     attempt(cluster, acts.Reassign(partition, (broker, *others)))

@@ -113,7 +113,7 @@ def test_the_meter_counts_a_slow_disk_and_a_leader_that_does_not_lead_yet_as_the
         if act is not None:
             cluster.do(act)
     assert looks.slow_disk > 10 * SECOND
-    partitions = len(cluster.controller.replication.partitions)
+    partitions = len(cluster.controller.registry.partitions)
     for name in ("read_down", "write_down", "stalled"):
         assert getattr(played.meter, name) == pytest.approx(looks.total(name), abs=4 * STEP * partitions), name
 
