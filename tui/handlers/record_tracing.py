@@ -56,7 +56,7 @@ class RecordTracing:
         except InputError as refusal:
             self.screen.prompts.say(refusal.lines[0].removeprefix("--record: "), refused=True)
             return
-        said, paint = trace_lines(trace), self.screen.paint
+        said, paint = tuple(trace_lines(trace)), self.screen.paint
         self.screen.prompts.show_details(f"Trace of {trace.tp}@{trace.offset}", lambda width: paint_trace(said, paint, width))
 
 
