@@ -30,7 +30,8 @@ HOT: Final = (
     "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/requests/fetch_manager", "kafka/broker/requests/fetch_session",
     "kafka/broker/requests/leader_append", "kafka/broker/requests/partition_fetch", "kafka/clients/accumulator/producer_batch",
     "kafka/clients/accumulator/record_accumulator", "kafka/clients/client", "kafka/clients/consumer/consumer",
-    "kafka/clients/producer/producer", "kafka/clients/producer/sender", "kafka/log/cleaner/compacted_term", "kafka/log/leader_epoch_cache",
+    "kafka/clients/producer/in_flight_batches", "kafka/clients/producer/producer", "kafka/clients/producer/send_calls",
+    "kafka/clients/producer/sender", "kafka/log/cleaner/compacted_term", "kafka/log/leader_epoch_cache",
     "kafka/log/leader_term", "kafka/log/readable_log", "kafka/log/replica_log", "lab/cluster", "lab/cluster_nodes", "sim/agenda",
     "sim/journal", "sim/long_polling", "sim/network", "sim/node", "sim/simulation",
 )  # fmt: skip
@@ -44,8 +45,6 @@ BASES: Final = {
     "Node",
     "PartitionContext",
     "ReadableLog",
-    "RecordAccumulator",
-    "Sender",
     "SessionEntry",
     "Simulation",
 }

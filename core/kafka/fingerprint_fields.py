@@ -22,6 +22,7 @@ from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.broker.requests.fetch_session import FetchSession, SessionPartition
 from core.kafka.broker.transactions.add_partitions_to_txn_manager import Verification
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
+from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
 from core.kafka.clients.client import Client
 from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
 from core.kafka.clients.group_member.coordinator_calls import CoordinatorCalls
@@ -29,6 +30,9 @@ from core.kafka.clients.group_member.group_member import GroupMember
 from core.kafka.clients.group_member.membership_manager import MembershipManager
 from core.kafka.clients.group_member.offset_commits import Commit, OffsetCommits
 from core.kafka.clients.producer.coordinator_requests import CoordinatorRequests
+from core.kafka.clients.producer.in_flight_batches import InFlightBatches
+from core.kafka.clients.producer.producer_metrics import ProducerMetrics
+from core.kafka.clients.producer.send_calls import SendCalls
 from core.kafka.clients.producer.sender import Sender
 from core.kafka.clients.producer.transaction_manager import TransactionManager
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
@@ -77,8 +81,12 @@ KAFKA_FIELDS: Final[Table] = {
     ProducerStateManager: Declared(history=("_last_guard",), times=("_checked",)),
     Replica: Declared(times=("last_fetch_time", "last_caught_up_time")),
     Client: Declared(history=("_correlation",), times=("_lacked_topic_at", "_refreshed_at"), labels={"_metadata_correlation": "correlation"}),
-    Sender: Declared(history=("sent", "acked", "failed", "retries", "last_latency", "_batch_id", "_last_failures"), labels={"in_flight": "correlation"}),
-    TransactionManager: Declared(wiring=("client", "sequences", "release")),
+    RecordAccumulator: Declared(wiring=("client",), history=("_batch_id",)),
+    SendCalls: Declared(wiring=("client",)),
+    Sender: Declared(wiring=("client", "accumulator", "calls", "metrics", "delays", "callback")),
+    InFlightBatches: Declared(labels={"batches": "correlation"}),
+    ProducerMetrics: Declared(history=("sent", "acked", "failed", "retries", "last_latency")),
+    TransactionManager: Declared(wiring=("client", "sequences", "release", "wakeup")),
     CoordinatorRequests: Declared(wiring=("client", "manager")),
     Process: Declared(history=("rounds", "checks")),
     ProcessedRecords: Declared(history=("event",)),

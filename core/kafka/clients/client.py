@@ -9,7 +9,7 @@ from core.kafka import errors, events
 from core.kafka.clients.api_versions import ApiVersions
 from core.kafka.clients.client_config import DEFAULT
 from core.kafka.clients.client_context import ClientContext
-from core.kafka.ids import NO_EPOCH, NO_LEADER, broker_address
+from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition, broker_address
 from core.kafka.messages import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 from core.sim.clock import RIGHT
 from core.sim.kernel_messages import Disconnected
@@ -138,6 +138,14 @@ class Client(Node, metaclass=ABCMeta):
         """Return whether a broker has responded and the connection to it has not broken since."""
         return node in self._connected
 
+    def is_reconnecting(self, node: str) -> bool:
+        """Return whether the connection to a broker has broken, and the broker has not responded since."""
+        return node in self._reconnect
+
+    def first_node(self) -> str:
+        """Return a broker for a request that the client sends before anything else: one that it has already contacted, if there is one."""
+        return self._metadata_node or next(iter(self._connected), "") or self.known_nodes()[self.next_broker]
+
     def connection_failed(self, node: str) -> None:
         """Record a broken or refused connection. The backoff doubles with each consecutive failure."""
         self._connected.pop(node, None)
@@ -157,6 +165,12 @@ class Client(Node, metaclass=ABCMeta):
     def epoch_of(self, partition: int) -> int:
         """Return the leader epoch of a partition from the last metadata; NO_EPOCH if it is unknown."""
         return self.leaders[partition][1] if partition < len(self.leaders) else NO_EPOCH
+
+    def current_leader(self, tp: TopicPartition) -> int:
+        """Return the leader of a partition of any of the client's topics from the last metadata; NO_LEADER if it is unknown
+        (`Metadata#currentLeader`)."""
+        leaders = self.leaders_of(tp.topic)
+        return leaders[tp.partition][0] if tp.partition < len(leaders) else NO_LEADER
 
     def leaders_of(self, topic: str) -> list[tuple[int, int]]:
         """Return (leader, leader epoch) by partition for one of the client's topics, from the last metadata."""

@@ -59,13 +59,13 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load, *, tr
     if known is None:
         return config_of(cluster, PRODUCER, given, transactional=transactional)
     if not given:
-        return attrs.evolve(known.config, acks=known.acks)
-    acks = () if "acks" in dict(given) else (("acks", "all" if known.acks < 0 else str(known.acks)),)
+        return attrs.evolve(known.config, acks=known.accumulator.acks)
+    acks = () if "acks" in dict(given) else (("acks", "all" if known.accumulator.acks < 0 else str(known.accumulator.acks)),)
     config = config_of(cluster, PRODUCER, (*given, *acks), transactional=transactional or known.transactions is not None)
     if act.config and attrs.evolve(config, acks=known.config.acks, idempotence=known.config.idempotence) != known.config:
         raise ActRefused(f"producer {act.producer} already exists with other settings; give the new producer another name")
     wanted = dict(given).get("enable.idempotence")
-    if wanted is not None and (wanted == "true") != known.idempotent:
+    if wanted is not None and (wanted == "true") != known.sender.idempotent:
         others, needed = ("without", "idempotent producer") if wanted == "true" else ("with", "producer without idempotence")
         raise ActRefused(f"producer {act.producer} already exists {others} idempotence; give the {needed} another name")
     check_acks(known, config.acks)
@@ -95,7 +95,7 @@ def producer_named(
         if transactional_id:
             producer.enable_transactions(cluster.release, transactional_id, config.transaction_timeout)
         cluster.add_client(producer)
-        producer.start_sender()
+        producer.sender.start()
         return producer
     assert isinstance(known, Producer)
     known.change_acks(config.acks, cluster.release)
@@ -180,9 +180,10 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     yield
     producer = producer_named(cluster, act.producer, act.topic, config, compression_percent=act.compression)
     producer.write_topic(act.topic)
-    if producer.batching is not None and act.topic not in producer.batching.partitioners:
+    batching = producer.accumulator.batching
+    if batching is not None and act.topic not in batching.partitioners:
         seed = f"{cluster.seed}:partitioner:{act.producer}:{act.topic}"
-        producer.batching.add_topic(act.topic, cluster.release, seed, adapts=producer.config.adapts_partitions)
+        batching.add_topic(act.topic, cluster.release, seed, adapts=producer.config.adapts_partitions)
     leaders = producer.leaders_of(act.topic)
     if cluster.by_hand:
         leaders[:] = cluster.controller.leaders(act.topic)
@@ -210,7 +211,7 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
         limited = act.commit_records or act.commit_every
         producer.transactional_load = TransactionalLoad(act.commit_records, act.commit_every if limited else SECOND)
     if cluster.switched_to_by_hand:
-        producer.rate, producer.every, producer.record_bytes = act.rate, act.every, act.bytes
+        producer.set_load(act.rate, act.every, act.bytes)
     else:
         producer.start_load(act.rate, act.every, act.bytes)
 

@@ -78,7 +78,7 @@ def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
         process.succeed(former)
     cluster.add_client(process)
     process.start(client.transaction_timeout)
-    process.start_sender()
+    process.sender.start()
 
 
 def _running(cluster: ClusterNodes, name: str) -> Process:

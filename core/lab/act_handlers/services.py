@@ -154,7 +154,7 @@ def _start_worker(cluster: ClusterNodes, worker: ServiceWorker, config: ClientCo
         worker.succeed(former)
     cluster.add_client(worker)
     worker.start()
-    worker.start_sender()
+    worker.sender.start()
 
 
 def start_service(
@@ -227,7 +227,7 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
         known = DelayProducer(name, topic, real_topic, act.after, config.acks, cluster.client_context())
         known.configure(config, cluster.release)
         cluster.add_client(known)
-        known.start_sender()
+        known.sender.start()
     elif acks is not None:
         known.change_acks(acks, cluster.release)
     if act.rate:

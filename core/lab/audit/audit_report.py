@@ -26,8 +26,8 @@ import attrs
 
 from core.kafka.applications.processes.process import Process
 from core.kafka.applications.services.delay_worker import DelayWorker
-from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
 from core.kafka.clients.consumer.consumer import Consumer
+from core.kafka.clients.producer.producer import Producer
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange
 from core.kafka.log.offset_set import OffsetSet
@@ -344,7 +344,7 @@ class _Reporting:
         """Return the number of records in batches that were never sent."""
         counts: Counts = {}
         for client in self.audit.cluster.clients.values():
-            for batch in client.incomplete_batches() if isinstance(client, RecordAccumulator) else ():
+            for batch in client.sender.incomplete_batches() if isinstance(client, Producer) else ():
                 if not batch.attempt:
                     key = self.audit.key_of(batch.tp.topic, client.clock.read(batch.created))
                     counts[key] = counts.get(key, 0) + batch.count

@@ -240,19 +240,19 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
             ProducerView(
                 name=producer.name,
                 topic=producer.topic,
-                acks=producer.acks,
+                acks=producer.accumulator.acks,
                 rate=producer.rate,
-                sent=producer.sent,
-                acked=producer.acked,
-                failed=producer.failed,
+                sent=producer.metrics.sent,
+                acked=producer.metrics.acked,
+                failed=producer.metrics.failed,
                 in_flight=len(unanswered),
-                retries=producer.retries,
-                last_latency_us=producer.last_latency,
+                retries=producer.metrics.retries,
+                last_latency_us=producer.metrics.last_latency,
                 waits_us=tuple(sorted([cluster.now - batch.created for batch in unanswered], reverse=True)),
                 batching=_batching_view(producer),
             )
             for producer in producers
-            for unanswered in [producer.incomplete_batches()]
+            for unanswered in [producer.sender.incomplete_batches()]
         ),
         consumers=tuple(
             ConsumerView(
@@ -298,7 +298,7 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
 
 def _batching_view(producer: Producer) -> BatchingView | None:
     """Return the view of a producer's batching; None if the producer does not collect records."""
-    batching = producer.batching
+    batching = producer.accumulator.batching
     if batching is None:
         return None
     return BatchingView(
@@ -308,7 +308,7 @@ def _batching_view(producer: Producer) -> BatchingView | None:
         batching.queue_time // batching.batched_records if batching.batched_records else -1,
         batching.latency // batching.acked if batching.acked else -1,
         batching.available,
-        producer.waiting_records,
+        producer.calls.waiting_records,
     )
 
 

@@ -86,7 +86,7 @@ def test_only_a_transactional_process_creates_the_topic_of_transactions(delivery
 def test_settings_of_the_producer_are_in_force() -> None:
     """`ProducerConfig`: without transactions, acks can be 1. Such a producer is not idempotent."""
     process = start(cluster("4.3"), delivery="at-least-once", config=(("acks", "1"),))
-    assert (process.acks, process.idempotent) == (1, False)
+    assert (process.accumulator.acks, process.sender.idempotent) == (1, False)
 
 
 def test_settings_of_the_consumer_are_in_force_in_a_member_of_a_group() -> None:
@@ -120,7 +120,7 @@ def test_an_idempotent_producer_asks_for_its_id_before_it_has_records() -> None:
     process = start(run, delivery="at-least-once", reset="latest", seconds=1)
     assert counts(run).input == 10
     assert process.rounds == 0
-    assert process.producer_id != NONE
+    assert process.sender.producer_id != NONE
 
 
 @pytest.mark.parametrize(

@@ -94,10 +94,10 @@ def test_a_leader_appends_what_it_had_received_although_the_client_has_closed_th
     runs(cluster, pause)
     producer = cluster.producer("producer")
     assert producer is not None
-    assert producer.acked == 3
+    assert producer.metrics.acked == 3
     cluster.do(acts.Resume(1))
     runs(cluster, 10_000)
-    assert producer.acked == 8
+    assert producer.metrics.acked == 8
     assert cluster.account.duplicated == (0 if idempotence else 5)
     assert end(cluster, 1) == (8 if idempotence else 13)
 

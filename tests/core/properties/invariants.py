@@ -5,7 +5,6 @@ The watch keeps its own copy of all records that were ever committed (below a le
 
 from __future__ import annotations
 
-import itertools
 from typing import Final
 
 from core.kafka.clients.consumer.consumer import Consumer
@@ -284,11 +283,11 @@ class Watch:
             )
         for client in cluster.clients.values():
             if isinstance(client, Producer):
-                waiting = [*itertools.chain(*client.queues.values()), *client.in_flight.values()]
+                waiting, metrics = client.sender.incomplete_batches(), client.metrics
                 refused = [batch for batch in waiting if self.is_refused_for_good(cluster, batch.tp)]
                 must(len(waiting) == len(refused), f"{client.name} still has {len(waiting)} batches")
-                ended, sent = client.acked + client.failed, client.sent - sum(batch.count for batch in refused)
-                must(ended == sent, f"{client.name} sent {sent}, {client.acked} + {client.failed} ended")
+                ended, sent = metrics.acked + metrics.failed, metrics.sent - sum(batch.count for batch in refused)
+                must(ended == sent, f"{client.name} sent {sent}, {metrics.acked} + {metrics.failed} ended")
             elif isinstance(client, Consumer):
                 for number, position in enumerate(client.positions):
                     tp = TopicPartition(client.topic, number)

@@ -96,7 +96,7 @@ def test_a_batch_given_up_does_not_hold_up_the_next() -> None:
         cluster.run_until(cluster.now + 40 * SECOND)
         producer = cluster.producer("producer")
         assert producer is not None
-        assert (producer.acked, producer.failed) == (1, 1), f"killed after {moment} ms"
+        assert (producer.metrics.acked, producer.metrics.failed) == (1, 1), f"killed after {moment} ms"
 
 
 def test_a_leader_that_missed_anothers_term_trusts_what_it_knew_of_its_followers() -> None:

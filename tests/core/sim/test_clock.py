@@ -109,7 +109,7 @@ def test_a_proxys_copy_is_handled_twice_and_answered_once_for_the_client() -> No
         cluster.run_until(cluster.now + SECOND)
     producer, log = cluster.producer("producer"), cluster.brokers[1].disk.logs[TP]
     assert producer is not None
-    assert (producer.acked, producer.failed, producer.retries) == (200, 0, 0)
+    assert (producer.metrics.acked, producer.metrics.failed, producer.metrics.retries) == (200, 0, 0)
     assert (log.leo, log.high_watermark, cluster.account.duplicated, cluster.account.lost) == (400, 400, 200, 0)
     reader = cluster.consumer("reader")
     assert reader is not None

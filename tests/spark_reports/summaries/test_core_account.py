@@ -216,10 +216,10 @@ def test_audit(session: Session) -> None:
 def test_produce_latency(session: Session) -> None:
     cluster, tables, _ = session
     waiting = {
-        producer.name: [cluster.now - one.created for one in producer.incomplete_batches() if one.overdue]
+        producer.name: [cluster.now - one.created for one in producer.sender.incomplete_batches() if one.overdue]
         for producer in producers_of(cluster)
     }
-    given_up = sum(producer.failed > 0 for producer in producers_of(cluster))
+    given_up = sum(producer.metrics.failed > 0 for producer in producers_of(cluster))
     for row in tables["produce_latency"]:
         (name,) = [producer.name for producer in producers_of(cluster) if producer.topic == row["topic"]]
         answered = sorted(cluster.account.latencies[row["topic"], row["acks"]])

@@ -167,7 +167,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         """Replace an earlier instance and continue its numbering, so that its timers and late responses to it have no effect."""
         self.incarnation = former.incarnation + 1
         self._correlation = former._correlation
-        self._batch_id = former._batch_id
+        self.accumulator.continue_numbering(former.accumulator)
 
     # --- messages --------------------------------------------------------------------------------------------------
 

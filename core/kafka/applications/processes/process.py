@@ -68,7 +68,7 @@ class Process(ConsumingProcess):
         polled: the input records in the current round.
         crash_after: the step after which the instance crashes; None if it does not crash.
         checks: the number of further rounds in which the durability account looks for records that were not processed exactly once.
-        failed_before: the value of `failed` before the current round.
+        failed_before: the number of failed records before the current round.
     """
 
     __slots__ = ("checks", "crash_after", "does", "failed_before", "polled", "rounds", "step")
@@ -170,7 +170,7 @@ class Process(ConsumingProcess):
             case ProcessStep.POLL:
                 return bool(consumer.fetched)
             case ProcessStep.PRODUCE:
-                return not self.has_incomplete_batches()
+                return not self.sender.has_incomplete_batches()
             case ProcessStep.SEND_OFFSETS:
                 return transactions is not None and not transactions.sends_offsets
             case ProcessStep.COMMIT_OFFSETS:
@@ -221,7 +221,7 @@ class Process(ConsumingProcess):
             case ProcessStep.POLL:
                 consumer.wait_for_records()
             case ProcessStep.PRODUCE:
-                self.failed_before = self.failed
+                self.failed_before = self.metrics.failed
                 if self.poll_time or self.record_time:
                     self._work(self.poll_time + self.record_time * sum(each.end - each.start for each in self.polled))
                 else:
@@ -254,9 +254,7 @@ class Process(ConsumingProcess):
                 if self.transactions is not None:
                     self.transactions.add_partition(output)
                 self.enqueue(output, end - start, RECORD_BYTES, content)
-        if self.transactions is not None:
-            self.transactions.advance()
-        self.send_all()
+        self.sender.run_once()
 
     def _work_done(self) -> None:
         """Produce the output of the records that the application has processed."""
@@ -271,11 +269,11 @@ class Process(ConsumingProcess):
             return True
         if self.transactions is not None:
             return False
-        if self.step is ProcessStep.PRODUCE and self.failed > self.failed_before and not self.has_incomplete_batches():
+        if self.step is ProcessStep.PRODUCE and self.metrics.failed > self.failed_before and not self.sender.has_incomplete_batches():
             if self.does.delivery is Delivery.AT_LEAST_ONCE:
                 self._rewind(ProcessStep.FETCH_OFFSETS, errors.REQUEST_TIMED_OUT)
                 return True
-            self.failed_before = self.failed
+            self.failed_before = self.metrics.failed
         if self.consumer.error != errors.NONE:
             self._rewind(ProcessStep.FETCH_OFFSETS, self.consumer.error)
             return True

@@ -39,11 +39,11 @@ class DelayProducer(Producer):
         self.wanted = wanted
         self.left = 0
 
-    def enqueue(self, tp: TopicPartition, count: int, record_bytes: int, content: object = None) -> None:
-        """Create a batch that has the headers of delayed records."""
+    def enqueue(self, tp: TopicPartition, count: int, record_bytes: int, content: object = None) -> int:
+        """Add a batch that has the headers of delayed records, and return its number."""
         if self.rate:
             count = min(count, self.left)
             self.left -= count
             if not self.left:
                 self.stop_load()
-        super().enqueue(tp, count, record_bytes, DelayedRecords(self.real_topic, self.wanted, self.journal.now))
+        return super().enqueue(tp, count, record_bytes, DelayedRecords(self.real_topic, self.wanted, self.journal.now))

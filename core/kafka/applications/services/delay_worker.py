@@ -119,17 +119,19 @@ class DelayWorker(ServiceWorker):
 
     # --- dead letters ----------------------------------------------------------------------------------------------
 
-    def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:
-        """Give up on a batch. If the destination topic never accepts the batch's records, send them to the dead-letter topic immediately."""
+    def batch_failed(self, batch: ProducerBatch, error: str, *, aborted: bool) -> None:
+        """Hold the records in a batch that failed. If the destination topic never accepts them, send them to the dead-letter topic
+        immediately."""
         records, backs_off_until = self.sending.get(batch.id), self.backs_off_until
-        super()._give_up(batch, error, known_lost=known_lost)
+        super().batch_failed(batch, error, aborted=aborted)
         if error == errors.REQUEST_TIMED_OUT and self.topic_deleted:
             error = errors.UNKNOWN_TOPIC_OR_PARTITION
         elif error not in FINAL:
             return
         if self.does.dead_letters and records is not None and batch.tp.topic == self.topic:
-            self.refused.setdefault(records.partition, []).append((records.start, records.end, error))
             self.backs_off_until = backs_off_until
+            if not aborted:
+                self.refused.setdefault(records.partition, []).append((records.start, records.end, error))
 
     def _send_dead_letter(self, records: HeldRecords, error: str) -> None:
         does, journal, tp = self.does, self.journal, self.consumer.tp(records.partition)

@@ -63,6 +63,7 @@ class HoldingProcess(ConsumingProcess):
         self.crash_after: ServiceStep | None = None
         self.crashing = False
         self.timers["due"] = self._due
+        self.sender.callback = self
 
     def open_records(self) -> tuple[HeldRecords, ...]:
         """Return the records that the process has polled but has not finished handling."""
@@ -142,15 +143,13 @@ class HoldingProcess(ConsumingProcess):
         before, self.journal.cause = self.journal.cause, records.event or self.journal.cause
         if self.transactions is not None:
             self.transactions.add_partition(tp)
-        self.enqueue(tp, records.size, records.record_bytes, content)
-        self.sending[self._batch_id] = records
-        if self.transactions is not None:
-            self.transactions.advance()
-        self._send(tp)
+        self.sending[self.enqueue(tp, records.size, records.record_bytes, content)] = records
+        self.sender.send_transactional_requests()
+        self.sender.send_to(tp)
         self.journal.cause = before
 
-    def _acknowledged(self, batch: ProducerBatch, base: int, end: int) -> None:
-        super()._acknowledged(batch, base, end)
+    def batch_acknowledged(self, batch: ProducerBatch) -> None:
+        """Record that the worker has finished handling the records in a batch."""
         records = self.sending.pop(batch.id, None)
         if records is not None:
             self._forwarded(records, batch)
@@ -163,11 +162,10 @@ class HoldingProcess(ConsumingProcess):
     def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
         """Record that the records in a batch were appended to the batch's topic."""
 
-    def _drop(self, batch: ProducerBatch, error: str) -> None:
+    def batch_failed(self, batch: ProducerBatch, error: str, *, aborted: bool) -> None:
         """Hold the records in a batch that the producer gave up on. The records are sent again after retry.backoff.ms, before records that
         are due later.
         """
-        super()._drop(batch, error)
         self.given_up.pop(batch.id, None)
         records = self.sending.pop(batch.id, None)
         if records is not None:

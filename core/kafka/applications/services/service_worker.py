@@ -192,7 +192,7 @@ class ServiceWorker(HoldingProcess):
             if self.running:
                 self._arm()
             return False
-        if self.has_incomplete_batches() or self.consumer.call is not GroupCall.NOTHING:
+        if self.sender.has_incomplete_batches() or self.consumer.call is not GroupCall.NOTHING:
             return False
         if self.transactions is not None and self.transactions.state is OPEN:
             self.phase = Phase.FLUSHING
@@ -389,7 +389,7 @@ class ServiceWorker(HoldingProcess):
         transaction."""
         transactions = self.transactions
         assert transactions is not None, "only transactional workers enter this phase"
-        if self.has_incomplete_batches() or transactions.call or transactions.state is not OPEN:
+        if self.sender.has_incomplete_batches() or transactions.call or transactions.state is not OPEN:
             return False
         if not self.consumer.can_commit:
             self._abort("it has lost its partitions")

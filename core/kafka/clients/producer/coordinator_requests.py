@@ -2,64 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Final
 
-from core.kafka.clients.api_versions import ApiVersions
-from core.kafka.clients.client import POLL_DELAY
-from core.kafka.clients.client_config import ClientConfig
+from core.kafka.clients.client import POLL_DELAY, Client
 from core.kafka.clients.producer.transactional_requests import FindCoordinator, RequestContext, TxnRequest
-from core.sim.journal import Journal
-
-
-class TransactionalClient(Protocol):
-    """The part of the producer's interface that the transaction manager uses."""
-
-    config: ClientConfig
-    api_versions: ApiVersions | None
-
-    @property
-    def name(self) -> str:
-        """The name of the producer."""
-
-    @property
-    def journal(self) -> Journal:
-        """The journal."""
-
-    @property
-    def handlers(self) -> dict[type, Callable[[Any, str], None]]:
-        """The message handlers, by message type."""
-
-    @property
-    def timers(self) -> dict[str, Callable[[Any], None]]:
-        """The timer functions, by timer name."""
-
-    def send(self, node: str, message: object, /) -> None:
-        """Send a message."""
-
-    def timer(self, delay: int, name: str, about: object = None, /) -> None:
-        """Set a timer that fires after a delay, given in µs."""
-
-    def next_correlation(self) -> int:
-        """Return a new correlation ID."""
-
-    def reconnect_time(self, node: str, /) -> int:
-        """Return the time at which the producer will try to reconnect to a node, in µs."""
-
-    def least_loaded_node(self) -> str:
-        """Return the broker to which a coordinator lookup is sent."""
-
-    def abandon_connection(self, node: str, /) -> None:
-        """Close the connection to a broker that has not responded in time."""
-
-    def has_incomplete_batches(self) -> bool:
-        """Return whether some batches are neither acknowledged nor abandoned."""
-
-    def abort_batches(self, error: str, /, *, unsent_only: bool) -> None:
-        """Give up on all batches, or only on those that were never sent."""
-
-    def send_all(self) -> None:
-        """Send the batches that can be sent now."""
 
 
 class CoordinatorRequests:
@@ -77,11 +23,11 @@ class CoordinatorRequests:
 
     __slots__ = ("client", "coordinators", "correlation", "in_flight", "manager", "node", "waiting")
 
-    client: Final[TransactionalClient]
+    client: Final[Client]
     manager: Final[RequestContext]
     coordinators: Final[dict[tuple[str, bool], str]]
 
-    def __init__(self, client: TransactionalClient, manager: RequestContext) -> None:
+    def __init__(self, client: Client, manager: RequestContext) -> None:
         self.client = client
         self.manager = manager
         self.coordinators = {}

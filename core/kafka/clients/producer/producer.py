@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Final
-
-import attrs
 
 from core.kafka import errors, events
 from core.kafka.clients.accumulator.batching import Batching
 from core.kafka.clients.accumulator.partitioners import NO_PARTITION
+from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
+from core.kafka.clients.client import NEVER, Client
 from core.kafka.clients.client_config import ACKS_ALL, ClientConfig, Idempotence
 from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.producer.keyed_records import KeyedRecords, Records, partition_of
+from core.kafka.clients.producer.producer_metrics import ProducerMetrics
 from core.kafka.clients.producer.producer_sequences import ProducerSequences
 from core.kafka.clients.producer.producer_transaction_state import SEND
+from core.kafka.clients.producer.send_calls import SendCall, SendCalls, UnspreadRecords
 from core.kafka.clients.producer.sender import Sender
 from core.kafka.clients.producer.transaction_manager import TransactionManager
 from core.kafka.clients.producer.transactional_load import TransactionalLoad
@@ -23,87 +24,77 @@ from core.kafka.release import Release
 from core.sim.units import SECOND
 
 
-@attrs.define
-class SendCall:
-    """Records that an application sends one after the other through a producer that collects records in batches.
-
-    Attributes:
-        called: the time when the application wanted to send the records, in µs.
-        count: the number of records that are not in a batch yet.
-        record_bytes: the size of the key and the value of each record, in bytes.
-        partition: the partition; None to let the producer choose one.
-        keyed: the records that are not in a batch yet, in reverse order; None if they have no keys.
-        topic: the topic of the records.
-    """
-
-    called: int
-    count: int
-    record_bytes: int
-    partition: int | None
-    keyed: list[tuple[str, str | None]] | None
-    topic: str
-
-
-class Producer(Sender):
+class Producer(Client):
     """A producer, which writes records to topics.
 
+    The application calls the producer, which adds the records to the batches of its accumulator. The sender sends these batches.
+
     Attributes:
+        accumulator: the batches that are waiting to be sent.
+        calls: the application's calls that wait for metadata or memory.
+        sender: the part that sends the batches, and handles the responses and timeouts.
+        transactions: the transactions; None if the producer has no transactional.id.
+        metrics: what the producer counts.
         rate: the number of records per second in a steady load; 0 if there is none.
         every: the time between two batches of the load, in µs.
         record_bytes: the size of each record in the load.
         load_keys: the keys of the records in the load; None if they have no keys.
         transactional_load: the object that sends the load in transactions; None if the load is not transactional.
-        blocked_since: the time since which a call to send() has been waiting for memory or metadata, in µs; -1 if no call is waiting.
     """
 
     __slots__ = (
-        "_calls", "_load", "_next_key", "_next_partition", "_owed", "_resumes", "_waiting", "blocked_since", "every", "load_keys", "rate",
-        "record_bytes", "transactional_load",
+        "_load", "_next_key", "_next_partition", "_owed", "accumulator", "calls", "every", "load_keys", "metrics", "rate", "record_bytes", "sender",
+        "transactional_load", "transactions",
     )  # fmt: skip
 
-    _calls: Final[deque[SendCall]]
+    accumulator: Final[RecordAccumulator]
+    calls: Final[SendCalls]
+    sender: Final[Sender]
+    metrics: Final[ProducerMetrics]
 
     def __init__(self, name: str, topic: str, acks: int, context: ClientContext) -> None:
-        super().__init__(name, topic, acks, context)
+        super().__init__(name, topic, context)
+        self.accumulator = RecordAccumulator(self, acks)
+        self.calls = SendCalls(self)
+        self.metrics = ProducerMetrics()
+        self.sender = Sender(self, self.accumulator, self.calls, self.metrics)
+        self.transactions: TransactionManager | None = None
         self.rate = 0
         self.every = 0
         self.record_bytes = 100
         self.load_keys: KeyedRecords | None = None
         self.transactional_load: TransactionalLoad | None = None
         self._next_key = 0
-        self._waiting: list[tuple[int, int, KeyedRecords | None, str]] = []
         self._owed = 0
         self._next_partition = 0
         self._load = 0
-        self._calls = deque()
-        self._resumes = False
-        self.blocked_since = -1
         self.timers.update({"load": self._load_tick, "append": self._resume, "max-block": self._block_timed_out})
 
     def configure(self, config: ClientConfig, release: Release) -> None:
         """Configure the producer, according to the rules of a release."""
         self.config = config
-        self.acks = config.acks
-        self.exponential_backoff = release.newer_clients
+        self.accumulator.acks = config.acks
+        self.accumulator.exponential_backoff = release.newer_clients
         if config.idempotent:
             self.enable_idempotence(release)
 
     def change_acks(self, acks: int, release: Release) -> None:
         """Change acks for new batches. Kafka's producers cannot do this; the application would replace the producer by another one."""
-        self.acks = acks
-        if acks == ACKS_ALL and self.sequences is None and self.config.idempotence is not Idempotence.OFF:
+        self.accumulator.acks = acks
+        if acks == ACKS_ALL and self.sender.sequences is None and self.config.idempotence is not Idempotence.OFF:
             self.enable_idempotence(release)
-            self.start_sender()
+            self.sender.start()
 
     def enable_idempotence(self, release: Release) -> None:
         """Give sequence numbers to the records for each partition, according to the rules of a release (enable.idempotence)."""
-        self.sequences = ProducerSequences(transactional=False, bumps_epoch=release.bumps_producer_epoch)
+        self.sender.sequences = ProducerSequences(transactional=False, bumps_epoch=release.bumps_producer_epoch)
 
     def enable_transactions(self, release: Release, transactional_id: str, timeout_us: int) -> TransactionManager:
         """Give the producer a transactional.id, according to the rules of a release. The timeout is transaction.timeout.ms in µs."""
-        self.sequences = ProducerSequences(transactional=True, bumps_epoch=release.bumps_producer_epoch)
-        self.transactions = TransactionManager(self, self.sequences, release, transactional_id, timeout_us)
-        return self.transactions
+        sender, sequences = self.sender, ProducerSequences(transactional=True, bumps_epoch=release.bumps_producer_epoch)
+        transactions = TransactionManager(self, sender.send_transactional_requests, sequences, release, transactional_id, timeout_us)
+        sender.sequences, sender.transactions, self.transactions = sequences, transactions, transactions
+        return transactions
 
     def enable_batching(self, release: Release, seed: str, ratio: float) -> None:
         """Collect records in batches, according to the rules of a release.
@@ -114,8 +105,8 @@ class Producer(Sender):
             ratio: the size of a compressed batch, divided by its size before compression.
         """
         config = self.config
-        self.batching = Batching(config.linger, config.batch_size, config.buffer_memory, ratio)
-        self.batching.add_topic(self.topic, release, seed, adapts=config.adapts_partitions)
+        batching = self.accumulator.batching = Batching(config.linger, config.batch_size, config.buffer_memory, ratio)
+        batching.add_topic(self.topic, release, seed, adapts=config.adapts_partitions)
 
     # --- making records --------------------------------------------------------------------------------------------
 
@@ -137,12 +128,12 @@ class Producer(Sender):
         """
         if self.transactions is not None:
             self.transactions.check(SEND)
-        if self.batching is not None:
+        if self.accumulator.batching is not None:
             self._call_send(records, record_bytes, partition, None if keyed is None else keyed.records(0, records), topic or self.topic)
             return
         topic = topic or self.topic
         if partition is None and not self.leaders_of(topic):
-            self._waiting.append((records, record_bytes, keyed, topic))
+            self.calls.await_metadata(UnspreadRecords(records, record_bytes, keyed, topic))
             self.await_metadata()
             return
         if partition is not None:
@@ -150,7 +141,7 @@ class Producer(Sender):
             self._add(tp, records, record_bytes, None if keyed is None else keyed.records(0, records))
         else:
             self._spread(records, record_bytes, keyed, topic)
-        self._send_added()
+        self.sender.run_once()
 
     def _spread(self, records: int, record_bytes: int, keyed: KeyedRecords | None, topic: str) -> None:
         if keyed is not None:
@@ -180,14 +171,24 @@ class Producer(Sender):
             self.transactions.add_partition(tp)
         self.enqueue(tp, count, record_bytes, content)
 
-    def _send_added(self) -> None:
-        if self.transactions is not None:
-            self.transactions.advance()
-        self.send_all()
+    def enqueue(self, tp: TopicPartition, count: int, record_bytes: int, content: object = None) -> int:
+        """Add a batch of records to the accumulator, and return its number. `content` is None if the simulation does not need the keys and
+        values."""
+        self.metrics.sent += count
+        batch = self.accumulator.add_batch(tp, count, record_bytes, content)
+        self.sender.start_timeout_checks()
+        return batch
+
+    # --- a steady load ---------------------------------------------------------------------------------------------
+
+    def set_load(self, rate: int, every: int, record_bytes: int) -> None:
+        """Set the steady load: `rate` records per second, with a batch for the next partition in turn every `every` µs."""
+        self.rate, self.every, self.record_bytes = rate, every, record_bytes
+        self.sender.load_runs = rate > 0
 
     def start_load(self, rate: int, every: int, record_bytes: int) -> None:
-        """Produce `rate` records per second. Every `every` µs, send a batch to the next partition in turn."""
-        self.rate, self.every, self.record_bytes = rate, every, record_bytes
+        """Produce a steady load from now on."""
+        self.set_load(rate, every, record_bytes)
         self.resume_load()
 
     def hold_load(self) -> None:
@@ -203,6 +204,7 @@ class Producer(Sender):
     def stop_load(self) -> None:
         """Stop the load."""
         self.rate = 0
+        self.sender.load_runs = False
         self._load += 1
         if self.transactional_load is not None and self.transactions is not None:
             self.transactional_load.stop(self.transactions)
@@ -213,7 +215,8 @@ class Producer(Sender):
         if load != self._load:
             return
         self.timer(self.every, "load", load)
-        if not self.leaders and self.batching is None:
+        collects = self.accumulator.batching is not None
+        if not self.leaders and not collects:
             self.await_metadata()
             return
         paced = self.transactional_load
@@ -221,7 +224,7 @@ class Producer(Sender):
             return
         self._owed += self.rate * self.every
         count, self._owed = divmod(self._owed, SECOND)
-        if count and self.batching is not None:
+        if count and collects:
             keyed = None if self.load_keys is None else self.load_keys.records(self._next_key, count)
             self._next_key += count
             self._call_send(count, self.record_bytes, None, keyed, self.topic)
@@ -240,132 +243,107 @@ class Producer(Sender):
     def _produce_load(self, tp: TopicPartition, count: int, content: Records | None) -> None:
         if self.transactional_load is not None:
             self._add(tp, count, self.record_bytes, content)
-            self._send_added()
+            self.sender.run_once()
         else:
             self.enqueue(tp, count, self.record_bytes, content)
-            self._send(tp)
+            self.sender.send_to(tp)
 
     # --- collecting records in batches -----------------------------------------------------------------------------
 
     def _call_send(self, count: int, record_bytes: int, partition: int | None, keyed: Records | None, topic: str) -> None:
         """Send records one after the other (`KafkaProducer#doSend`)."""
         reversed_records = None if keyed is None else list(reversed(keyed))
-        self._calls.append(SendCall(self.journal.now, count, record_bytes, partition, reversed_records, topic))
-        if self.blocked_since < 0:
+        self.calls.add(SendCall(self.journal.now, count, record_bytes, partition, reversed_records, topic))
+        if not self.calls.is_blocked:
             self._append_calls()
 
     def _append_calls(self) -> None:
         """Append the records from the application's calls until all are appended or the memory is full. Send the batches that are full."""
-        calls = self._calls
-        while calls:
-            call = calls[0]
+        calls, accumulator = self.calls, self.accumulator
+        while (call := calls.first) is not None:
             leaders = self.leaders_of(call.topic)
             if not leaders:
                 self.await_metadata()
-                self._block()
+                self._block(call.topic)
                 return
             record = None if call.keyed is None else call.keyed[-1]
             partition = call.partition
             if partition is None and record is not None and not self.config.ignores_keys:
                 partition = partition_of(record[0], len(leaders))
-            chosen = self.append(call.topic, partition, record, call.record_bytes, call.called)
+            chosen = accumulator.append(call.topic, partition, record, call.record_bytes, call.called)
             if chosen == NO_PARTITION:
-                self._block()
-                self._send_added()  # batches that wait for linger.ms, too, because the application waits for memory
+                self._block(call.topic)
+                self.sender.run_once()  # batches that wait for linger.ms, too, because the application waits for memory
                 return
+            self.metrics.sent += 1
+            self.sender.start_timeout_checks()
             if self.transactions is not None:
                 self.transactions.add_partition(TopicPartition(call.topic, chosen))
-            call.count -= 1
-            if call.keyed is not None:
-                call.keyed.pop()
-            if not call.count:
-                calls.popleft()
-        self._send_added()
+            calls.take_record()
+        self.sender.run_once()
 
-    def _block(self) -> None:
-        """Block the application until it gets memory or metadata, for at most max.block.ms (`BufferPool#allocate`)."""
-        self.blocked_since = self.journal.now
-        topic = self._calls[0].topic
-        if self.leaders_of(topic) and self.batching is not None:
-            self.journal.blame(self.why_waiting(self.journal.now))
-            self.journal.emit(events.ProducerBlocked.kind, self.name, topic, self.batching.memory, self.waiting_records)
-        self.timer(self.config.max_block, "max-block", self.blocked_since)
-
-    @property
-    def waiting_records(self) -> int:
-        """The number of records that the application wants to send and that are not in a batch yet."""
-        return sum(call.count for call in self._calls)
-
-    def memory_released(self) -> None:
-        """Let a blocked application continue after the current message has been handled."""
-        if self.blocked_since >= 0 and not self._resumes:
-            self._resumes = True
-            self.timer(0, "append")
+    def _block(self, topic: str) -> None:
+        """Block the application, which sends records to a topic, until it gets memory or metadata, for at most max.block.ms (`BufferPool#allocate`)."""
+        calls, batching, now = self.calls, self.accumulator.batching, self.journal.now
+        calls.block(now)
+        if self.leaders_of(topic) and batching is not None:
+            self.journal.blame(self.sender.why_waiting(now))
+            self.journal.emit(events.ProducerBlocked.kind, self.name, topic, batching.memory, calls.waiting_records)
+        self.timer(self.config.max_block, "max-block", now)
 
     def _resume(self, _: object = None) -> None:
-        self._resumes = False
-        if self.blocked_since >= 0:
-            since, self.blocked_since = self.blocked_since, -1
-            before = self.waiting_records
+        calls = self.calls
+        since, waiting = calls.resume(), calls.waiting_records
+        if since != NEVER:
             self._append_calls()
-            if self.blocked_since >= 0 and self.waiting_records == before:
-                self.blocked_since = since  # the same call to send() is still waiting
+            if calls.is_blocked and calls.waiting_records == waiting:
+                calls.block(since)  # the same call to send() is still waiting
 
     def _block_timed_out(self, since: object) -> None:
         """Fail a call to send() with a TimeoutException, because it blocked for max.block.ms, and continue with the next call."""
-        if self.blocked_since < 0 or since != self.blocked_since:
+        calls, metrics, call = self.calls, self.metrics, self.calls.first
+        if call is None or since != calls.blocked_since:
             return
-        call = self._calls[0]
-        call.count -= 1
-        if call.keyed is not None:
-            call.keyed.pop()
-        if not call.count:
-            self._calls.popleft()
-        self.sent += 1
-        self.failed += 1
-        known = bool(self.leaders_of(call.topic))
-        self.journal.blame(self.why_waiting(self.blocked_since))
-        self.journal.emit(events.SendTimedOut.kind, self.name, call.topic, self.config.max_block, known, self.waiting_records)
+        topic = call.topic
+        calls.take_record()
+        metrics.sent += 1
+        metrics.failed += 1
+        self.journal.blame(self.sender.why_waiting(calls.blocked_since))
+        self.journal.emit(
+            events.SendTimedOut.kind, self.name, topic, self.config.max_block, bool(self.leaders_of(topic)), calls.waiting_records
+        )
         if self.transactions is not None:
             self.transactions.batch_failed(errors.REQUEST_TIMED_OUT)
-        self.blocked_since = -1
+        calls.unblock()
         self._append_calls()
 
-    def flushes(self) -> bool:
-        """Return whether to send batches before linger.ms has elapsed, which is necessary if the memory is full or the transaction is
-        ending."""
-        return self.blocked_since >= 0 or super().flushes()
+    # --- what happens to the client --------------------------------------------------------------------------------
 
-    # --- what the sender asks --------------------------------------------------------------------------------------
+    def awaits_response(self, node: str) -> bool:
+        """Return whether a request to a broker is in flight."""
+        return super().awaits_response(node) or self.sender.awaits_response(node)
 
-    def keeps_checking(self) -> bool:
-        """Return whether to continue the timeout checks after all batches are complete, which is necessary while a load is running."""
-        return self.rate > 0
+    def leaders_changed(self, partitions: list[int]) -> None:
+        """Retry batches for the main topic immediately if a new leader is known."""
+        self.accumulator.leaders_changed(self.topic, partitions)
+
+    def other_leaders_changed(self, topic: str, partitions: list[int]) -> None:
+        """Retry batches for another topic immediately if a new leader is known."""
+        self.accumulator.leaders_changed(topic, partitions)
 
     def metadata_updated(self) -> None:
         """Produce the records that were waiting for metadata, and send all batches whose leader is known."""
-        waiting, self._waiting = self._waiting, []
-        for records, record_bytes, keyed, topic in waiting:
-            if self.leaders_of(topic):
-                self._spread(records, record_bytes, keyed, topic)
-                self._send_added()
+        for each in self.calls.take_unspread():
+            if self.leaders_of(each.topic):
+                self._spread(each.count, each.record_bytes, each.keyed, each.topic)
+                self.sender.run_once()
             else:
-                self._waiting.append((records, record_bytes, keyed, topic))
+                self.calls.await_metadata(each)
                 self.await_metadata()
-        if self.blocked_since >= 0:
+        if self.calls.is_blocked:
             self._resume()
-        self.send_all()
+        self.sender.send_all()
 
-    def has_incomplete_batches(self) -> bool:
-        """Return whether some records are incomplete: neither acknowledged nor abandoned."""
-        return bool(self._waiting or self._calls) or super().has_incomplete_batches()
-
-    def abort_batches(self, error: str, *, unsent_only: bool) -> None:
-        """Give up on all batches, or only on those that were never sent. Also give up on the records that are waiting for metadata."""
-        self.failed += sum(each[0] for each in self._waiting)
-        self._waiting.clear()
-        self.failed += self.waiting_records
-        self.sent += self.waiting_records
-        self._calls.clear()
-        self.blocked_since = -1
-        super().abort_batches(error, unsent_only=unsent_only)
+    def connection_lost(self, node: str) -> None:
+        """Fail the requests to a broker."""
+        self.sender.connection_lost(node)

@@ -7,10 +7,12 @@ partition to the transaction. The transaction ends only when every batch is ackn
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from core.kafka import errors, events
-from core.kafka.clients.producer.coordinator_requests import CoordinatorRequests, TransactionalClient
+from core.kafka.clients.client import Client
+from core.kafka.clients.producer.coordinator_requests import CoordinatorRequests
 from core.kafka.clients.producer.producer_sequences import ProducerSequences
 from core.kafka.clients.producer.producer_transaction_state import (
     ABORT,
@@ -62,7 +64,8 @@ class TransactionManager:
     """The transactions of one producer.
 
     Attributes:
-        client: the producer.
+        client: the producer as a client, which sends the requests.
+        wakeup: lets the sender send the next request, or batches that can now be sent (`Sender#wakeup`).
         sequences: the producer ID, epoch, and sequence numbers.
         release: the rules of the simulated Kafka release.
         transactional_id: the transactional.id.
@@ -85,23 +88,26 @@ class TransactionManager:
 
     __slots__ = (
         "awaited", "bump_required", "call", "client", "last_error", "new_partitions", "partitions", "release", "repeats_calls", "requests", "sends_offsets",
-        "sequences", "started", "state", "timed_out", "timeout_us", "transactional_id", "version",
+        "sequences", "started", "state", "timed_out", "timeout_us", "transactional_id", "version", "wakeup",
     )  # fmt: skip
 
-    client: Final[TransactionalClient]
+    client: Final[Client]
+    wakeup: Final[Callable[[], None]]
     sequences: Final[ProducerSequences]
     release: Final[Release]
     requests: Final[CoordinatorRequests]
 
     def __init__(
         self,
-        client: TransactionalClient,
+        client: Client,
+        wakeup: Callable[[], None],
         sequences: ProducerSequences,
         release: Release,
         transactional_id: str,
         timeout_us: int,
     ) -> None:
         self.client = client
+        self.wakeup = wakeup
         self.sequences = sequences
         self.release = release
         self.transactional_id = transactional_id
@@ -179,7 +185,7 @@ class TransactionManager:
         self.call = INIT
         self._transition(_S.INITIALIZING)
         self.requests.enqueue(InitProducerId(-1, -1))
-        self.advance()
+        self.wakeup()
         self._await(INIT)
 
     def begin(self) -> None:
@@ -193,8 +199,8 @@ class TransactionManager:
         self.client.journal.emit(events.TransactionBegun.kind, self.name, self.transactional_id, self.producer_id, self.producer_epoch)
 
     def add_partition(self, tp: TopicPartition) -> None:
-        """Record that the application sends records to a partition (`#maybeAddPartition`). Before transaction.version 2, the next call to
-        `advance` asks the coordinator to add the partition to the transaction."""
+        """Record that the application sends records to a partition (`#maybeAddPartition`). Before transaction.version 2, the next
+        request asks the coordinator to add the partition to the transaction."""
         if tp in self.partitions or tp in self.new_partitions:
             return
         if self.version >= 2:  # the leader of the partition adds it
@@ -219,7 +225,7 @@ class TransactionManager:
             self.requests.enqueue(commit)
         else:
             self.requests.enqueue(AddOffsets(commit))
-        self.advance()
+        self.wakeup()
         self._await(OFFSETS)
 
     def commit(self) -> None:
@@ -255,7 +261,7 @@ class TransactionManager:
             end = EndTxn(commit=call == COMMIT, version=self.version)
             self._update_version()
             self.requests.enqueue(end)
-        self.advance()
+        self.wakeup()
         self._await(call)
 
     def _repeats_timed_out_call(self) -> bool:
@@ -326,27 +332,39 @@ class TransactionManager:
     def disconnected(self, node: str) -> None:
         """Handle a broken connection to a broker."""
         self.requests.disconnected(node)
-        self.advance()
+        self.wakeup()
 
     # --- requests --------------------------------------------------------------------------------------------------
 
-    def advance(self) -> None:
-        """Send the next request if none is in flight (`Sender#maybeSendAndPollTransactionalRequest`)."""
-        requests = self.requests
-        if self.state is _S.FATAL_ERROR:
-            requests.waiting = ()
-            self.client.abort_batches(self.last_error, unsent_only=False)
-            return
-        while requests.in_flight is None:
-            if self.state in (_S.ABORTABLE_ERROR, _S.ABORTING_TRANSACTION):
-                self.client.abort_batches(self.last_error or ABORTED, unsent_only=True)
-            request = self._next_request()
-            if request is None:
-                self.client.send_all()
-                return
-            requests.send(request)
+    @property
+    def has_fatal_error(self) -> bool:
+        """Whether the producer can no longer be used (`#hasFatalError`)."""
+        return self.state is _S.FATAL_ERROR
 
-    def _next_request(self) -> TxnRequest | None:
+    @property
+    def has_in_flight_request(self) -> bool:
+        """Whether a request is in flight or is waiting for its backoff to end (`#hasInFlightRequest`)."""
+        return self.requests.in_flight is not None
+
+    @property
+    def drops_unsent_batches(self) -> bool:
+        """Whether batches that were never sent are dropped, because the transaction will be aborted."""
+        return self.state in (_S.ABORTABLE_ERROR, _S.ABORTING_TRANSACTION)
+
+    def drop_requests(self) -> None:
+        """Forget the requests that were not sent, because the producer can no longer be used."""
+        self.requests.waiting = ()
+
+    def send_next_request(self, has_incomplete_batches: bool) -> bool:
+        """Send the next request in the queue. While there are incomplete batches, the transaction does not end. Return whether a request was
+        sent."""
+        request = self._next_request(has_incomplete_batches)
+        if request is None:
+            return False
+        self.requests.send(request)
+        return True
+
+    def _next_request(self, has_incomplete_batches: bool) -> TxnRequest | None:
         """Remove and return the next request in the queue (`#nextRequest`)."""
         requests = self.requests
         if self.new_partitions:
@@ -354,7 +372,7 @@ class TransactionManager:
             self.new_partitions.clear()
         while requests.waiting:
             request = requests.waiting[0]
-            if isinstance(request, EndTxn) and self.client.has_incomplete_batches():
+            if isinstance(request, EndTxn) and has_incomplete_batches:
                 return None
             requests.waiting = requests.waiting[1:]
             if self.state is _S.ABORTABLE_ERROR and not isinstance(request, FindCoordinator):
@@ -373,7 +391,7 @@ class TransactionManager:
         if request is not None:
             if self.state is not _S.FATAL_ERROR:
                 request.answered(self, response)
-            self.advance()
+            self.wakeup()
 
     def _back_off_expired(self, _: object) -> None:
         if self.state is _S.FATAL_ERROR:
@@ -410,7 +428,7 @@ class TransactionManager:
         self._transition(_S.READY)
 
     def partitions_added(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Record that the coordinator added partitions to the transaction, so that `advance` can send the batches for these partitions."""
+        """Record that the coordinator added partitions to the transaction, so that the batches for these partitions can be sent."""
         self.partitions.update(dict.fromkeys(partitions))
         self.started = True
 

@@ -123,7 +123,7 @@ class EpisodeMeter:
             self._moved(tp, now)
         for client in cluster.clients.values():
             if isinstance(client, Producer) and client.name in self.clients:
-                for batch in client.incomplete_batches():
+                for batch in client.sender.incomplete_batches():
                     if now - batch.created > STALL_BOUND:  # a batch that was just sent is not late
                         self.unanswered += batch.count
                         self.waits.add(now - batch.created, batch.count)

@@ -57,7 +57,7 @@ def test_4_1_a_producer_with_acks_0_finds_the_new_leader() -> None:
     producer = run.producer("p")
     assert producer is not None
     assert producer.leader_of(0) == 2
-    assert run.account.accepted >= producer.sent - 20, "only what was sent before the connection was closed is gone"
+    assert run.account.accepted >= producer.metrics.sent - 20, "only what was sent before the connection was closed is gone"
 
 
 # partitions that are not here
@@ -158,7 +158,7 @@ def test_4_1_a_producer_gives_a_too_large_record_up_at_once() -> None:
     run.run_until(SECOND)
     producer = run.producer("p")
     assert producer is not None
-    assert (producer.failed, producer.retries, run.account.accepted) == (1, 0, 0)
+    assert (producer.metrics.failed, producer.metrics.retries, run.account.accepted) == (1, 0, 0)
 
 
 def test_a_fetch_of_a_partition_that_the_metadata_lacks_gets_an_error(bench: BrokerBench) -> None:

@@ -234,7 +234,7 @@ def test_max_in_flight_limits_what_is_on_its_way(limit: str, highest: int) -> No
     drill.cluster.run_until(4 * SECOND)
     producer = drill.cluster.producer("p")
     assert producer is not None
-    assert len(producer.in_flight) == highest
+    assert len(producer.sender.in_flight.batches) == highest
 
 
 @pytest.mark.parametrize("client", ["p", "c"])

@@ -40,8 +40,8 @@ class Told:
         self.cluster.run_until(70 * SECOND)
         producer = self.cluster.producer("app")
         assert producer is not None
-        assert producer.retries > 0
-        assert producer.failed == 0
+        assert producer.metrics.retries > 0
+        assert producer.metrics.failed == 0
         return self.cluster.account.duplicated
 
 
@@ -86,17 +86,17 @@ def test_another_acks_switches_the_default_idempotence() -> None:
     cluster.run_until(SECOND)
     producer = cluster.producer("app")
     assert producer is not None
-    assert producer.idempotent
+    assert producer.sender.idempotent
     cluster.do(acts.Acks("1", "app"))
-    assert not producer.idempotent
+    assert not producer.sender.idempotent
     cluster.run_until(2 * SECOND)
-    assert producer.failed == 0
+    assert producer.metrics.failed == 0
     cluster.do(acts.Acks("all", "app"))
-    assert producer.idempotent
+    assert producer.sender.idempotent
     cluster.run_until(3 * SECOND)
     cluster.do(acts.StopLoad("app"))
     cluster.run_until(4 * SECOND)
-    assert (producer.acked, producer.failed) == (producer.sent, 0)
+    assert (producer.metrics.acked, producer.metrics.failed) == (producer.metrics.sent, 0)
 
 
 def test_a_producer_that_must_be_idempotent_keeps_acks_all() -> None:

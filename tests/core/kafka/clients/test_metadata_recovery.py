@@ -42,9 +42,9 @@ def replaced(release: str, **clients: str) -> tuple[int, list[tuple[Any, ...]]]:
     made.do(acts.Start(3))
     made.run_until(49 * SECOND)
     made.do(acts.Kill(1))
-    before = producer.acked
+    before = producer.metrics.acked
     made.run_until(100 * SECOND)
-    return producer.acked - before, told
+    return producer.metrics.acked - before, told
 
 
 @pytest.mark.parametrize(

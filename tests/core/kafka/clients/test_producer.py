@@ -30,7 +30,7 @@ class ProducerBench(NodeBench):
         for broker in ("b1", "b2"):
             self.network.alive[broker] = True
         self.node = self.producer = Producer("p", "t", acks, ClientContext((1, 2), self.network, self.journal, self.account))
-        self.producer.exponential_backoff = newer
+        self.producer.accumulator.exponential_backoff = newer
         self.producer.refresh_metadata()
         self.leads(1, 5)
 
@@ -197,9 +197,9 @@ def test_a_batch_under_way_is_given_up_after_delivery_timeout_ms() -> None:
         bench.fails(bench.one_sent(ProduceRequest), errors.REQUEST_TIMED_OUT)
     bench.run(3_000)
     assert len(bench.sent(ProduceRequest)) == 1
-    assert bench.producer.failed == 0
+    assert bench.producer.metrics.failed == 0
     bench.run(1_100)
-    assert (bench.producer.failed, len(bench.producer.in_flight)) == (1, 0)
+    assert (bench.producer.metrics.failed, len(bench.producer.sender.in_flight.batches)) == (1, 0)
 
 
 def test_by_hand_no_client_asks_for_metadata_because_they_are_old() -> None:
@@ -228,7 +228,7 @@ def test_a_batch_without_a_response_is_reported_once_and_its_waiting_time_when_i
     (given_up,) = bench.told(events.ProduceGivenUp)
     assert given_up[6] >= 120 * SECOND
     assert len(bench.told(events.ProduceWaiting)) == 1
-    assert bench.producer.incomplete_batches() == []
+    assert bench.producer.sender.incomplete_batches() == []
 
 
 def test_a_batch_with_an_early_response_is_not_reported() -> None:

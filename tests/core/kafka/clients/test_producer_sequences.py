@@ -53,7 +53,7 @@ def test_txp_03_batches_in_flight_are_numbered_anew() -> None:
     assert [request.first_sequence for request in requests] == [0, 1, 2, 3, 4]
     bench.acked(requests[0], base=500)
     bench.refused(requests[1], errors.UNKNOWN_PRODUCER_ID, 500)
-    assert (bench.sequences.producer_epoch, bench.producer.failed) == (2, 0)
+    assert (bench.sequences.producer_epoch, bench.producer.metrics.failed) == (2, 0)
     assert [(batch.sequence, batch.producer_epoch) for batch in bench.of(0).in_flight] == [(0, 2), (1, 2), (2, 2), (3, 2)]
 
 
@@ -66,7 +66,7 @@ def test_txp_04_a_failed_batch_after_another_producer_id() -> None:
     bench.producer.config = attrs.evolve(bench.producer.config, retries=0)
     bench.refused(first, errors.UNKNOWN_PRODUCER_ID, 500)
     bench.answer_producer_id(14)
-    assert bench.producer.failed == 1
+    assert bench.producer.metrics.failed == 1
     assert [batch.sequence for batch in bench.of(0).in_flight] == [0]
     assert [bench.of(partition).next_sequence for partition in (0, 1)] == [1, 2]
 
@@ -75,7 +75,7 @@ def test_txp_07_another_epoch_resolves_a_timeout() -> None:
     """TXP-07: an acknowledged batch leaves nothing unresolved. A batch that times out alone is resolved by another epoch."""
     bench = SenderBench(producer_id=15, epoch=5)
     (request,) = bench.batches(0)
-    batch = bench.producer.in_flight[request.correlation]
+    batch = bench.producer.sender.in_flight.batches[request.correlation]
     bench.acked(request, base=0)
     bench.sequences.mark_unresolved(batch)
     assert bench.sequences.resolve(errors.REQUEST_TIMED_OUT) == []
@@ -90,11 +90,11 @@ def test_nothing_is_sent_after_a_batch_of_unknown_fate_until_the_others_are_answ
     """1.9: the first batch expires while the second is in flight."""
     bench = SenderBench()
     (first,) = bench.batches(0)
-    batch = bench.producer.in_flight[first.correlation]
+    batch = bench.producer.sender.in_flight.batches[first.correlation]
     bench.run(20_000)
     (second,) = bench.batches(0)
-    bench.producer._remove_in_flight(first.correlation)
-    bench.producer._expire(batch, in_retry=True)
+    bench.producer.sender.in_flight.remove(first.correlation)
+    bench.producer.sender._expire(batch, in_retry=True)
     assert bench.batches(0) == []
     bench.acked(second, base=1)
     assert bench.sequences.producer_epoch == 1  # the acknowledgment of the second batch shows that the first one arrived
@@ -106,7 +106,7 @@ def test_a_batch_that_expires_during_its_first_attempt_does_not_stop_the_partiti
     """`Sender#sendProducerData` asks `ProducerBatch#inRetry`: only a batch that was sent again leaves its partition unresolved."""
     bench = SenderBench()
     (first,) = bench.batches(0)
-    bench.producer._expire(bench.producer.in_flight.pop(first.correlation), in_retry=False)
+    bench.producer.sender._expire(bench.producer.sender.in_flight.remove(first.correlation), in_retry=False)
     (second,) = bench.batches(0)
     assert (second.producer_epoch, second.first_sequence) == (1, 1)
 
@@ -154,7 +154,7 @@ def test_t9_before_2_5_the_producer_gets_another_id(release: str) -> None:
     bench = SenderBench(release)
     (request,) = bench.batches(0)
     bench.refused(request, errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
-    assert (bench.producer.failed, bench.sequences.producer_id) == (1, -1)
+    assert (bench.producer.metrics.failed, bench.sequences.producer_id) == (1, -1)
     assert bench.told(events.ProducerEpochBumped) == []
     assert bench.batches(0) == []
     bench.answer_producer_id(20)
@@ -168,7 +168,7 @@ def test_before_2_5_batches_of_the_former_producer_id_fail() -> None:
     bench.refused(first, errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
     bench.answer_producer_id(20)
     bench.refused(second, errors.NOT_LEADER_OR_FOLLOWER)
-    assert bench.producer.failed == 2
+    assert bench.producer.metrics.failed == 2
 
 
 def test_retention_makes_a_producer_unknown_before_2_5() -> None:
@@ -191,7 +191,7 @@ def test_a_duplicate_counts_as_acknowledged() -> None:
     bench = SenderBench("1.1")
     (request,) = bench.batches(0)
     bench.refused(request, errors.DUPLICATE_SEQUENCE_NUMBER)
-    assert (bench.producer.acked, bench.producer.failed, bench.of(0).last_acked) == (1, 0, 0)
+    assert (bench.producer.metrics.acked, bench.producer.metrics.failed, bench.of(0).last_acked) == (1, 0, 0)
 
 
 def test_no_new_batch_is_sent_while_batches_of_the_former_epoch_are_in_flight() -> None:

@@ -73,7 +73,7 @@ def test_an_idempotent_producer_numbers_the_records_of_each_topic_and_finds_new_
     assert ends(cluster) == {A: (7, 7), B: (9, 9)}
     producer = cluster.producer("p")
     assert producer is not None
-    assert (producer.acked, producer.failed) == (16, 0)
+    assert (producer.metrics.acked, producer.metrics.failed) == (16, 0)
     assert not [event for event in events if event[3] == "duplicate-dropped"]
 
 
@@ -102,8 +102,8 @@ def test_batches_of_several_topics_linger_in_one_memory() -> None:
     cluster.run_until(5 * SECOND)
     producer = cluster.producer("p")
     assert producer is not None
-    assert producer.batching is not None
-    assert (producer.acked, producer.batching.available) == (309, 40_000)
+    assert producer.accumulator.batching is not None
+    assert (producer.metrics.acked, producer.accumulator.batching.available) == (309, 40_000)
     assert [lso for _, lso in ends(cluster).values()] == [hw for hw, _ in ends(cluster).values()]
 
 
@@ -130,7 +130,7 @@ def test_a_load_in_transactions_survives_the_loss_of_its_coordinator(release: st
     producer, reader = cluster.producer("p"), cluster.consumer("reader")
     assert producer is not None
     assert reader is not None
-    assert reader.read + 20 >= producer.acked >= reader.read > 500
+    assert reader.read + 20 >= producer.metrics.acked >= reader.read > 500
     assert all(hw == lso for hw, lso in (ends(cluster)[B],))
 
 

@@ -271,7 +271,7 @@ def test_txp_13_a_refused_partition_spoils_the_request() -> None:
     bench.producer.produce(2, 100, None)
     request = bench.answer_add_partitions(errors.TOPIC_AUTHORIZATION_FAILED, errors.OPERATION_NOT_ATTEMPTED)
     assert request.partitions == (TP0, TP1)
-    assert (bench.state, dict(bench.manager.partitions), bench.producer.failed) == (_S.ABORTABLE_ERROR, {}, 2)
+    assert (bench.state, dict(bench.manager.partitions), bench.producer.metrics.failed) == (_S.ABORTABLE_ERROR, {}, 2)
     assert bench.manager.last_error == errors.TOPIC_AUTHORIZATION_FAILED
 
 
@@ -292,7 +292,7 @@ def test_txp_15_fenced_by_the_coordinator(step: str, error: str, release: str, t
         bench.manager.begin()
         bench.producer.produce(1, 100, 0)
         bench.answer_add_partitions(error)
-        assert bench.producer.failed == 1
+        assert bench.producer.metrics.failed == 1
     else:
         bench.acked(*bench.begin(0))
         bench.manager.commit()
@@ -395,7 +395,7 @@ def test_txp_22_a_batch_that_expires_fails_the_transaction() -> None:
     bench.producer.produce(2, 100, None)
     bench.answer_add_partitions()
     bench.run(121_000)
-    assert (bench.state, bench.producer.failed) == (_S.ABORTABLE_ERROR, 2)
+    assert (bench.state, bench.producer.metrics.failed) == (_S.ABORTABLE_ERROR, 2)
 
 
 @pytest.mark.parametrize(("release", "fatal"), [("3.3", False), ("3.6", True)])
@@ -478,9 +478,9 @@ def test_an_abort_drops_batches_that_were_never_sent() -> None:
     bench.producer.produce(1, 100, 1)
     request = bench.one_sent(AddPartitionsToTxnRequest)
     bench.manager.abort()
-    assert bench.producer.failed == 0  # a request is in flight
+    assert bench.producer.metrics.failed == 0  # a request is in flight
     bench.producer.handle(_added(request), "b2")
-    assert bench.producer.failed == 1
+    assert bench.producer.metrics.failed == 1
     assert bench.sent(EndTxnRequest) == []
     bench.acked(sent)
     assert not bench.answer_end().commit

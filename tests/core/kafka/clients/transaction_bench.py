@@ -50,7 +50,7 @@ class SenderBench(NodeBench):
             self.network.alive[broker] = True
         self.release: Release = RELEASES[release]
         self.node = self.producer = Producer("p", "t", -1, ClientContext((1, 2), self.network, self.journal, self.account))
-        self.producer.exponential_backoff = self.release.newer_clients
+        self.producer.accumulator.exponential_backoff = self.release.newer_clients
         self.term = Term(5, 1)
         self.enable()
         self.producer.refresh_metadata()
@@ -64,8 +64,8 @@ class SenderBench(NodeBench):
     @property
     def sequences(self) -> ProducerSequences:
         """Return the sequence numbers of the producer."""
-        assert self.producer.sequences is not None
-        return self.producer.sequences
+        assert self.producer.sender.sequences is not None
+        return self.producer.sender.sequences
 
     def of(self, partition: int) -> PartitionSequences:
         """Return the sequence numbers of one partition."""

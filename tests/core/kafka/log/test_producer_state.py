@@ -189,12 +189,12 @@ def test_under_failures_only_the_idempotent_producer_writes_everything_once(idem
     cluster.run_until(cluster.now + 60_000_000)
     producer = cluster.producer("app")
     assert producer is not None
-    assert producer.acked == producer.sent > 5_000
+    assert producer.metrics.acked == producer.metrics.sent > 5_000
     account = cluster.account
     assert account.lost == 0
     if idempotence:
         assert account.duplicated == 0
-        assert account.accepted == producer.sent
+        assert account.accepted == producer.metrics.sent
         assert any(event[3] == "duplicate-dropped" for event in events)
     else:
         assert account.duplicated > 0
@@ -218,7 +218,7 @@ def test_a_batch_whose_answer_was_lost_is_written_again_by_the_retry(acks: str, 
     cluster.run_until(70_000_000)
     producer = cluster.producer("producer")
     assert producer is not None
-    assert (producer.acked, producer.failed) == (15, 0)
+    assert (producer.metrics.acked, producer.metrics.failed) == (15, 0)
     assert (log.leo, cluster.account.accepted, cluster.account.duplicated) == (15 + twice, 15 + twice, twice)
     assert [event[4:6] for event in events if event[3] == "records-duplicated"] == ([("t", 0)] if twice else [])
     assert cluster.account.lost == 0
@@ -238,13 +238,13 @@ def test_an_expired_batch_is_followed_by_a_new_epoch() -> None:
     cluster.run_until(200_000_000)
     producer = cluster.producer("app")
     assert producer is not None
-    assert producer.failed == 5
+    assert producer.metrics.failed == 5
     for broker in (2, 3):
         cluster.do(acts.Start(broker))
     cluster.run_until(250_000_000)
     cluster.do(acts.Produce("t", 5, producer="app"))
     cluster.run_until(260_000_000)
-    assert producer.acked == 10
+    assert producer.metrics.acked == 10
     (bumped,) = [event for event in events if event[3] == "producer-epoch-bumped"]
     assert bumped[8] == 1
 
@@ -267,7 +267,7 @@ def test_what_waits_behind_an_expired_batch_is_numbered_anew() -> None:
     cluster.run_until(200_000_000)
     producer = cluster.producer("app")
     assert producer is not None
-    assert (producer.acked, producer.failed) == (15, 5)
+    assert (producer.metrics.acked, producer.metrics.failed) == (15, 5)
     assert [event[8] for event in events if event[3] == "producer-epoch-bumped"] == [1]
     assert not [event for event in events if event[3] in ("duplicate-dropped", "records-duplicated")]
 

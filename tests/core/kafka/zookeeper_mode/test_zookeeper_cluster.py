@@ -402,7 +402,7 @@ def test_controlled_shutdown_of_the_controller_itself_moves_everything_first() -
     bench.wait(5 * SECOND)
     producer = bench.cluster.producer("load")
     assert producer is not None
-    assert producer.failed == 0
+    assert producer.metrics.failed == 0
 
 
 def test_topics_are_placed_as_adminutils_does_and_led_at_once() -> None:

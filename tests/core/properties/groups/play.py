@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
+from core.kafka.clients.producer.producer import Producer
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
 from core.lab import acts
@@ -104,7 +104,7 @@ def unfinished(cluster: Cluster, timeline: GroupTimeline) -> list[str]:
     positions = {tp: at for view in members for tp, at in view.positions}
     found += [f"{tp} is read to {positions.get(tp)} of {logs[tp].leo}" for tp in tps if positions.get(tp) != logs[tp].leo]
     for client in cluster.clients.values():
-        if isinstance(client, RecordAccumulator) and client.has_incomplete_batches():
+        if isinstance(client, Producer) and client.sender.has_incomplete_batches():
             found.append(f"{client.name} has batches")
     found += [f"{worker.name} does not run" for service in ("delay", "app") for worker in cluster.workers(service) if not worker.running]
     for process in cluster.view().processes:
