@@ -19,7 +19,7 @@ from typing import Final
 
 from scenarios.io.standard_streams import OutputLost, escaping_streams, print_error, print_lines
 from tui.arguments.console import Parser
-from tui.commands import ask, audit, exports, library, logs, play, run, segments, serve, sweep, trace
+from tui.commands import ask, audit, explore, exports, library, logs, play, run, segments, serve, sweep, trace
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 from tui.kafka_tools import describe, groups, operations, transactions
 
@@ -38,6 +38,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     run: ("run",),
     library: ("scenarios", "share", "find", "readings"),
     ask: ("ask",),
+    explore: ("explore",),
     describe: ("import", "describe"),
     exports: ("checkpoints", "metrics"),
     segments: ("segments",),

@@ -54,6 +54,10 @@ class RecordedSession:
     problem: str = ""
 
 
+_ORDER = ("act", "note", "expect")
+"""The order of the parts of a script that are due at the same time."""
+
+
 def read_session(path: str | Path) -> RecordedSession:
     """Read the session of an event log.
 
@@ -77,7 +81,16 @@ def read_session(path: str | Path) -> RecordedSession:
 
 
 def session_script(
-    spec: ClusterSpec, release: Release, seed: int, acts: Iterable[Timed], end: int, *, name: str, notes: Iterable[tuple[int, str]] = ()
+    spec: ClusterSpec,
+    release: Release,
+    seed: int,
+    acts: Iterable[Timed],
+    end: int,
+    *,
+    name: str,
+    notes: Iterable[tuple[int, str]] = (),
+    about: str = "",
+    expects: Iterable[tuple[int, str]] = (),
 ) -> str:
     """Write a script that executes the acts at their times.
 
@@ -87,15 +100,19 @@ def session_script(
         end: the virtual time at which the session ended, in µs.
         name: the name of the scenario.
         notes: the bookmarks as (time, text), each of which becomes a step that has only a note.
+        about: what the script shows; by default, that it is a recording of a session in the playground.
+        expects: the conditions that are expected to be true, as (time, text).
     """
     by_hand = spec.pace is Pace.BY_HAND
     steps: list[dict[str, Any]] = []
     before = 0
-    moments: list[tuple[int, int, Act | str]] = [(time, 0, act) for time, act in acts]
-    moments += [(time, 1, text) for time, text in notes if time <= end]
-    moments.sort(key=lambda moment: moment[:2])
-    moments.append((end, 2, "the session ended here"))
-    for time, _, what in moments:
+    moments: list[tuple[int, str, Act | str]] = [(time, "act", act) for time, act in acts]
+    moments += [(time, "note", text) for time, text in notes if time <= end]
+    moments += [(time, "expect", text) for time, text in expects]
+    moments.sort(key=lambda moment: (moment[0], _ORDER.index(moment[1])))
+    if not about:
+        moments.append((end, "note", "the session ended here"))
+    for time, field, what in moments:
         step: dict[str, Any] = {}
         if not by_hand:
             step["at"] = write_duration(time)
@@ -103,14 +120,14 @@ def session_script(
             step["wait"] = write_duration(time - before)
         before = time
         if isinstance(what, str):
-            step["note"] = what
+            step[field] = [what] if field == "expect" else what
         else:
             step[what.word] = act_as_data(what)
         steps.append(step)
     return write_yaml(
         {
             "scenario": name,
-            "about": f"A recording of a session in the playground, {format_clock(end)} long.",
+            "about": about or f"A recording of a session in the playground, {format_clock(end)} long.",
             "releases": [release.name],
             "seed": seed,
             "cluster": cluster_as_data(spec),

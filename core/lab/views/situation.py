@@ -1,0 +1,94 @@
+"""The situation of a cluster: what of its state decides which faults can do harm, without offsets, times, and names.
+
+Two moments of a run with the same situation differ in how many records there are and in how long something has lasted, or brokers have
+changed places. A search for harmful faults tries a fault once in each situation (`scenarios.exploration`), so the situation must tell apart
+whatever a fault can hit: who leads, who is in sync, which records exist on which replicas, what is on disk, which processes and links work,
+and what the controller has noticed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from typing import Final
+
+from core.kafka.broker.broker import Broker
+from core.kafka.ids import TopicPartition
+from core.kafka.partition_registration import PartitionRegistration
+from core.kafka.release import Truncation
+from core.lab.accounts.partition_account import PartitionAccount
+from core.lab.cluster_nodes import ClusterNodes
+
+NOWHERE: Final = -1
+"""The log end offset that stands for a missing log."""
+
+
+def situation(cluster: ClusterNodes) -> Hashable:
+    """Return the situation of a cluster between two instants.
+
+    Brokers can change places: a broker counts by its rack, by its state, and by what it is to each partition, not by its number.
+    """
+    partitions = [_Partition(cluster, tp, each) for tp, each in cluster.controller.replication.partitions.items()]
+    broken = [direction for direction, link in cluster.network.links.items() if link.cut or link.held]
+    ends = Counter(node for direction in broken for node in direction)
+    active = cluster.controller_address
+    brokers = Counter(
+        (_broker(cluster, each), each.address == active, ends[each.address], tuple([one.replica(each) for one in partitions]))
+        for each in cluster.brokers.values()
+    )
+    whole = {2 * (len(cluster.network.alive) - 1), 0}
+    pairs = () if set(ends.values()) <= whole else tuple(sorted(broken))  # an isolated broker can change places, one of a pair cannot
+    controllers = tuple([(name, cluster.network.alive.get(name), name in cluster.paused) for name in cluster.controllers])
+    return frozenset(brokers.items()), tuple([one.recovering for one in partitions]), pairs, controllers, active in cluster.controllers
+
+
+def _broker(cluster: ClusterNodes, broker: Broker) -> Hashable:
+    registration = cluster.controller.brokers.get(broker.id)
+    fenced = registration is None or registration.fenced
+    return broker.rack, broker.state, broker.address in cluster.paused, fenced, broker.disk.failed_dirs, broker.log_directories.slow > 0
+
+
+class _Partition:
+    """A partition, against which its replicas are compared."""
+
+    def __init__(self, cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> None:
+        account = cluster.account.of(tp)
+        leads = cluster.brokers.get(registration.leader)
+        log = None if leads is None else leads.disk.logs.get(tp)
+        self.tp: Final = tp
+        self.registration: Final = registration
+        self.recovering: Final = registration.recovering
+        self.committed: Final = account.committed_end
+        self.acknowledged: Final = _acknowledged_end(account)
+        self.end: Final = NOWHERE if log is None else log.leo
+
+    def replica(self, broker: Broker) -> Hashable:
+        """Return what a broker is to the partition; None if it has no replica."""
+        number, registration, tp = broker.id, self.registration, self.tp
+        if number not in registration.replicas:
+            return None
+        partition, disk = broker.partitions.get(tp), broker.disk
+        role = None if partition is None else (partition.is_leader, partition.leader_epoch == registration.leader_epoch)
+        member = (
+            number == registration.leader, number in registration.isr, number in registration.elr, number in registration.last_known_elr,
+            number in registration.adding,
+        )  # fmt: skip
+        log = disk.logs.get(tp) or disk.offline.get(tp)
+        if log is None:
+            return role, member
+        leo, committed, acknowledged = log.leo, self.committed, self.acknowledged
+        records = (
+            leo >= committed,
+            leo >= acknowledged,
+            (leo > self.end) - (leo < self.end),
+            log.recovery_point >= max(committed, acknowledged),
+        )
+        if broker.release.truncation is not Truncation.HIGH_WATERMARK:
+            return role, member, records
+        known = disk.high_watermarks.get(tp, 0)  # what a restarted follower truncates its log to
+        return role, member, records, log.high_watermark >= committed, known >= log.high_watermark, known >= committed
+
+
+def _acknowledged_end(account: PartitionAccount) -> int:
+    """Return the offset after the last record that was acknowledged."""
+    return max((offsets.ends[-1] for offsets in account.acked.values() if offsets), default=0)

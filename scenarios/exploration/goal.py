@@ -1,0 +1,116 @@
+"""The goal of a search: a condition that faults are to make true, and the moments at which it can have become true."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Hashable, Iterator
+from typing import Final
+
+from core.kafka.errors import KafkaError
+from core.lab.acts import Act
+from core.lab.cluster import Cluster
+from core.lab.views.situation import situation
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND
+from scenarios.conditions.conditions import Compare, Condition, audits, kinds_of
+from scenarios.exploration.menu import remedies
+from scenarios.running.runner import LiveMoment
+
+Timed = tuple[int, Act]
+"""An act, with its virtual time in µs."""
+
+CHECKED_EVERY: Final = SECOND // 4
+"""How often a goal is checked even if the situation is not new, in µs, because its value can depend on times and offsets."""
+
+RECOVERY: Final = 60 * SECOND
+"""How long a cluster gets to recover when every fault has ended, in µs."""
+
+ABOUT_RECORDS: Final = frozenset({"lost", "lost-acknowledged", "lost-read", "duplicated", "out-of-order"})
+"""The readings that count records."""
+
+
+class Goal:
+    """A goal.
+
+    Attributes:
+        condition: the condition.
+        is_lasting: whether it must stay true when every fault has ended, because it counts records. Until a leader is replaced, its log counts
+            as the partition's, so records can be missing for a moment that another replica has.
+    """
+
+    def __init__(self, condition: Condition) -> None:
+        """Check that the condition can be a goal.
+
+        Raises:
+            ValueError: the condition reads events or needs an audit of all messages, which a search does not keep.
+        """
+        if kinds_of(condition):
+            raise ValueError("a goal reads the state of the cluster, not its events; for example offline > 0")
+        if audits(condition):
+            raise ValueError("a goal cannot read what needs an audit of all messages; for example lost > 0")
+        self.condition: Final = condition
+        compared = [part for part in condition.parts() if isinstance(part, Compare)]
+        read = [term.text.partition("(")[0].strip() for part in compared for term in (part.left, part.right) if not term.literal]
+        self.is_lasting: Final = bool(read) and ABOUT_RECORDS.issuperset(read)
+
+    def holds(self, cluster: Cluster) -> bool:
+        """Return whether the goal is true now."""
+        return self.condition.holds(LiveMoment(cluster, {}))
+
+    def reached(self, cluster: Cluster) -> bool:
+        """Return whether the goal is true now and, if it must last, after every fault has ended. The cluster stays in its present state."""
+        if not self.holds(cluster):
+            return False
+        if not self.is_lasting:
+            return True
+        here = cluster.snapshots.take(cluster)
+        mend(cluster)
+        lasts = self.holds(cluster)
+        here.restore()
+        return lasts
+
+
+def mend(cluster: Cluster) -> list[Timed]:
+    """End every fault, and run the cluster until it has had time to recover. Return what was done."""
+    done: list[Timed] = []
+    for _ in range(4):
+        for act in list(remedies(cluster)):
+            with contextlib.suppress(ActRefused, KafkaError, ValueError):
+                cluster.do(act)
+                done.append((cluster.now, act))
+        cluster.run_until(cluster.now + RECOVERY // 4)
+    return done
+
+
+def checks(cluster: Cluster, end: int) -> Iterator[Hashable | None]:
+    """Run a cluster up to a virtual time, and stop at the end of each instant at which a goal can have become true: when the cluster has come
+    into a situation for the first time, when records were lost or duplicated, and after `CHECKED_EVERY`. Also stop now, and at the end.
+
+    Yields:
+        The situation if it is the first time; otherwise None.
+    """
+    known: set[Hashable] = set()
+    seq, counts, checked = -1, _counts(cluster), cluster.now
+    while True:
+        first = None
+        if cluster.journal.seq != seq:
+            seq = cluster.journal.seq
+            here = situation(cluster)
+            if here not in known:
+                known.add(here)
+                first = here
+        now = _counts(cluster)
+        if first is not None or now != counts or cluster.now - checked >= CHECKED_EVERY:
+            counts, checked = now, cluster.now
+            yield first
+        coming = cluster.next_time()
+        if coming is None or coming > end:
+            break
+        cluster.run_until(coming)
+    cluster.run_until(end)
+    yield None
+
+
+def _counts(cluster: Cluster) -> tuple[int, int, int]:
+    account = cluster.account
+    return account.lost, account.duplicated, account.lost_acknowledged

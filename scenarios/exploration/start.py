@@ -1,0 +1,122 @@
+"""Where a search begins: a cluster with everything that was done to it, so that findings can be run again from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import attrs
+
+from core.kafka.errors import KafkaError
+from core.kafka.events import Acted
+from core.kafka.release import Release
+from core.lab.acts import Load
+from core.lab.cluster import Cluster
+from core.lab.recorded_acts import act_of
+from core.lab.spec import ClusterSpec
+from core.sim.errors import ActRefused
+from core.sim.events import kind_of, time_of
+from core.sim.units import US_PER_MS
+from scenarios.errors import InputError
+from scenarios.exploration.goal import Timed
+from scenarios.language.script import Scenario
+from scenarios.logs.recorded_session import RecordedSession
+from scenarios.running.runner import Run
+
+RATE: Final = 5
+"""The rate of each of the two loads that a cluster without load gets, in records per second and partition. The second producer sends while the
+fetches of the followers are on their way, because only then a record can be acknowledged (with acks=1) and not be sent to a follower."""
+
+EVERY: Final = 200 * US_PER_MS
+"""The interval between the batches of such a load, in µs."""
+
+MOST_LOADED: Final = 20
+"""The largest number of topics that get such a load."""
+
+
+@attrs.frozen
+class Start:
+    """The beginning of a search.
+
+    Attributes:
+        spec, release, seed: the cluster, its release, and the seed of its random streams.
+        acts: what was done to it, in order.
+        time: the virtual time at which the search begins, in µs.
+        load: the load during the search, in words.
+    """
+
+    spec: ClusterSpec
+    release: Release
+    seed: int
+    acts: tuple[Timed, ...]
+    time: int
+    load: str = ""
+
+    @classmethod
+    def of_scenario(cls, scenario: Scenario, release: Release, seed: int | None, time: int | None) -> Start:
+        """Run a script up to a virtual time in µs, or to its end if `time` is None.
+
+        Raises:
+            InputError: the cluster of the script cannot be built.
+        """
+        acts: list[Timed] = []
+        run = Run(scenario, release, seed, lambda event: _note(event, acts))
+        if time is None:
+            run.run()
+        else:
+            run.advance_to(time)
+        return cls(scenario.spec, run.release, run.seed, tuple(acts), run.cluster.now)
+
+    @classmethod
+    def of_session(cls, session: RecordedSession, time: int | None) -> Start:
+        """Begin at a virtual time in µs of a recorded session, or at its end if `time` is None."""
+        end = session.end if time is None else time
+        return cls(session.spec, session.release, session.seed, tuple(each for each in session.acts if each[0] <= end), end)
+
+    def cluster(self) -> Cluster:
+        """Build the cluster, and do everything that was done to it.
+
+        Raises:
+            InputError: the acts cannot be done again.
+        """
+        cluster = Cluster(self.spec, self.release, self.seed)
+        try:
+            do(cluster, self.acts)
+            cluster.run_until(max(self.time, cluster.now))
+        except (ActRefused, KafkaError, ValueError) as wrong:
+            raise InputError(f"the acts before the search cannot be done again: {wrong}") from None
+        return cluster
+
+    def with_load(self, acks: str) -> Start:
+        """Return the same beginning, with a load on each topic if the cluster has no load."""
+        view = self.cluster().view()
+        producers = [each for each in view.producers if each.rate]
+        if producers:
+            rate = sum(each.rate for each in producers)
+            return attrs.evolve(self, load=f"the load of the cluster, {rate:,} records/s")
+        topics = [each for each in view.topics if not each.name.startswith("__")][:MOST_LOADED]
+        later = self.time + self.spec.network.latency
+        loads = tuple(
+            (begun, Load(each.name, RATE * each.partitions, acks=acks, every=EVERY, producer=f"{name}-{each.name}"))
+            for name, begun in (("load", self.time), ("second", later))
+            for each in topics
+        )
+        if not loads:
+            return attrs.evolve(self, load="no load, because the cluster has no topics")
+        return attrs.evolve(self, acts=(*self.acts, *loads), load=f"twice {RATE} records/s for each partition with acks={acks}")
+
+
+def do(cluster: Cluster, acts: Iterable[Timed]) -> None:
+    """Do acts at their times.
+
+    Raises:
+        ActRefused: an act is impossible.
+    """
+    for time, act in acts:
+        cluster.run_until(max(time, cluster.now))
+        cluster.do(act)
+
+
+def _note(event: tuple[Any, ...], acts: list[Timed]) -> None:
+    if kind_of(event) == Acted.kind:
+        acts.append((time_of(event), act_of(event)))

@@ -1,0 +1,250 @@
+"""The command `isrlab explore`, which searches for the fewest faults that harm a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from scenarios.io.standard_streams import print_json, print_lines, print_messages
+from tui.arguments.options import add_groups_option, add_run_options, max_seconds_of, release_of, seed_of, time_of
+from tui.arguments.sources import describe_text, import_texts, looks_like_log
+from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
+
+if TYPE_CHECKING:
+    from scenarios.exploration.exploration import Outcome
+    from scenarios.exploration.goal import Goal
+    from scenarios.exploration.menu import Fault
+    from scenarios.exploration.search import Layer
+    from scenarios.exploration.start import Start
+
+MOST_FAULTS: Final = 6
+"""The largest value of --at-most."""
+
+_CLEAR: Final = "\r\x1b[K"
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command `explore`."""
+    explore = commands.add_parser(
+        "explore", help="search for the fewest faults that harm a cluster, such as: isrlab explore mine.txt --goal 'lost > 0'"
+    )
+    explore.add_argument(
+        "target",
+        metavar="SCENARIO|LOG|DESCRIBE.txt",
+        help="the cluster: the output of kafka-topics --describe, an event log, a scenario of the library, or a script",
+    )
+    explore.add_argument(
+        "--goal",
+        metavar="CONDITION",
+        default="lost > 0",
+        help="the condition of the script language that the search tries to make true, for example 'offline > 0' (default: lost > 0)",
+    )
+    explore.add_argument(
+        "--faults", metavar="KINDS", help="the kinds of faults, with commas between them (default: kill,power-loss,pause,isolate)"
+    )
+    explore.add_argument("--at-most", metavar="N", default="2", help="the largest number of faults (default: 2)")
+    explore.add_argument("--within", metavar="TIME", default="30s", help="how long the cluster runs, in virtual time (default: 30s)")
+    explore.add_argument(
+        "--from", metavar="TIME", dest="begin", help="the virtual time at which the search begins; by default, the target's end"
+    )
+    explore.add_argument(
+        "--acks", choices=("1", "all"), default="all", help="the acks of the load that a cluster without load gets (default: all)"
+    )
+    explore.add_argument("--max-seconds", metavar="S", help="stop the search after a number of seconds of real time")
+    explore.add_argument("-o", "--output", metavar="DIR", help="write a script for each counterexample into this directory")
+    explore.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_groups_option(explore)
+    add_run_options(explore)
+    explore.set_defaults(command=_explore)
+
+
+def _explore(arguments: argparse.Namespace) -> int:
+    from scenarios.exploration.exploration import explore
+    from scenarios.io.termination_signals import raise_on_signals
+
+    goal, faults = _goal(arguments.goal), _faults(arguments.faults)
+    at_most = _number(arguments.at_most)
+    within = time_of(arguments.within, "--within") or 0
+    seconds = max_seconds_of(arguments.max_seconds)
+    start = _start(arguments).with_load(arguments.acks)
+    name = Path(arguments.target).stem
+    progress = _Progress()
+    with raise_on_signals():
+        outcome = explore(start, goal, faults, at_most, within, seconds, name, progress.show)
+    progress.wipe()
+    files = _write(outcome, arguments.output, name)
+    if arguments.json:
+        import json
+
+        print_json(json.dumps(_as_data(arguments, start, goal, faults, outcome, files), indent=2) + "\n")
+    else:
+        print_lines(_lines(arguments, start, goal, faults, within, outcome, files))
+    if outcome.found:
+        return FAILED
+    return HELD if outcome.complete else LIMIT_REACHED
+
+
+def _goal(text: str) -> Goal:
+    from scenarios.conditions.condition_parser import parse_condition
+    from scenarios.conditions.tokens import ConditionError
+    from scenarios.errors import InputError
+    from scenarios.exploration.goal import Goal
+
+    try:
+        return Goal(parse_condition(text))
+    except ConditionError as wrong:
+        raise InputError(f"--goal: {wrong}") from None
+    except ValueError as wrong:
+        raise InputError(f"--goal: '{text[:80]}': {wrong}") from None
+
+
+def _faults(text: str | None) -> list[Fault]:
+    from scenarios.errors import InputError, did_you_mean
+    from scenarios.exploration.menu import FAULTS, USUAL
+
+    words = USUAL if text is None else tuple(dict.fromkeys(word.strip() for word in text.split(",")))
+    for word in words:
+        if word not in FAULTS:
+            raise InputError(f"--faults: '{word[:40]}' is not a kind of fault; {did_you_mean(word, list(FAULTS))}")
+    return [FAULTS[word] for word in words]
+
+
+def _number(text: str) -> int:
+    from scenarios.errors import InputError
+
+    if not (text.isascii() and text.isdecimal()) or len(text) > 3 or int(text) > MOST_FAULTS:
+        raise InputError(f"--at-most: '{text[:40]}' is not a number of faults; write a number from 0 to {MOST_FAULTS}")
+    return int(text)
+
+
+def _start(arguments: argparse.Namespace) -> Start:
+    """Return the start of the search, which the target and the options name."""
+    from scenarios import catalogue
+    from scenarios.errors import InputError
+    from scenarios.exploration.start import Start
+    from scenarios.language.script import releases_of
+    from scenarios.logs.recorded_session import read_session
+
+    release, begin, seed = release_of(arguments.release), time_of(arguments.begin, "--from"), seed_of(arguments.seed)
+    log = looks_like_log(arguments.target)
+    text = None if log else describe_text(arguments.target)
+    if arguments.groups and text is None:
+        raise InputError("--groups: needs the output of kafka-topics --describe; name its file")
+    if log:
+        if release is not None or seed is not None:
+            raise InputError(f"--{'seed' if release is None else 'release'}: a log has its own; omit this option")
+        return Start.of_session(read_session(arguments.target), begin)
+    if text is not None:
+        from core.kafka.release import CURRENT
+
+        imported = import_texts(text, arguments.target, arguments.groups, release)
+        print_messages(*imported.notes)
+        return Start.of_scenario(imported.scenario, release or CURRENT, seed, begin or 0)
+    scenario = catalogue.load(arguments.target)
+    wanted = releases_of(scenario, () if release is None else (release,))
+    return Start.of_scenario(scenario, wanted[-1], seed, begin)
+
+
+class _Progress:
+    """Shows how far a search is, on a terminal."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr is not None and sys.stderr.isatty()
+        self._last = time.monotonic()
+        self._shown = False
+
+    def show(self, layer: Layer) -> None:
+        now = time.monotonic()
+        if self._live and now - self._last > 0.5:
+            self._last, self._shown = now, True
+            sys.stderr.write(f"{_CLEAR}{_faults_in_words(layer.faults)}: {layer.runs:,} runs, {layer.situations:,} situations …")
+            sys.stderr.flush()
+
+    def wipe(self) -> None:
+        if self._shown:
+            sys.stderr.write(_CLEAR)
+            sys.stderr.flush()
+
+
+def _faults_in_words(number: int) -> str:
+    return f"{number} fault{'' if number == 1 else 's'}"
+
+
+def _lines(
+    arguments: argparse.Namespace, start: Start, goal: Goal, faults: list[Fault], within: int, outcome: Outcome, files: list[str]
+) -> list[str]:
+    """Return the result as text."""
+    from core.sim.units import format_duration
+
+    lines = [
+        f"{arguments.target} ({start.release.name}): which faults make '{goal.condition.text}' true within {format_duration(within)}?",
+        f"  from {format_duration(start.time)} on, with {start.load}",
+        f"  faults: {', '.join(fault.word for fault in faults)}, at the end of any instant; what was stopped, paused or cut can come back",
+    ]
+    for layer in outcome.layers:
+        here = [(each, file) for each, file in zip(outcome.found, files, strict=True) if len(each.finding.faults) == layer.faults]
+        covered = f"{layer.runs:,} run{'' if layer.runs == 1 else 's'}, {layer.situations:,} new situations, {layer.seconds:.1f} s"
+        if not layer.complete:
+            covered += "; the time limit came before the end"
+        lines.append(f"{_faults_in_words(layer.faults)}: {'found' if here else 'not found'} ({covered})")
+        for each, file in here:
+            lines.append(f"  {each.acts}: {each.value} at {format_duration(each.finding.time)}")
+            if file:
+                lines.append(f"    play it: isrlab play {file}")
+    if outcome.dropped:
+        lines.append(f"{outcome.dropped} more did not happen again when they were run from the start.")
+    if outcome.found and not arguments.output:
+        lines.append("Add -o DIR to get a script for each, which plays it in the playground.")
+    if not outcome.found:
+        lines.append(
+            "Not found is no proof: moments in the same situation are tried once, and other loads, times, and faults are possible."
+        )
+    return lines
+
+
+def _write(outcome: Outcome, directory: str | None, name: str) -> list[str]:
+    """Write the scripts, and return their paths; empty strings without a directory."""
+    if directory is None:
+        return [""] * len(outcome.found)
+    from scenarios.errors import InputError
+    from scenarios.io.output_files import write_atomically
+
+    folder = Path(directory)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise InputError(f"-o: {directory}: {wrong.strerror}") from None
+    paths = []
+    for number, each in enumerate(outcome.found, 1):
+        path = folder / f"{name}-{number}.yaml"
+        write_atomically(path, each.script)
+        paths.append(str(path))
+    return paths
+
+
+def _as_data(
+    arguments: argparse.Namespace, start: Start, goal: Goal, faults: list[Fault], outcome: Outcome, files: list[str]
+) -> dict[str, Any]:
+    return {
+        "target": arguments.target,
+        "release": start.release.name,
+        "goal": goal.condition.text,
+        "faults": [fault.word for fault in faults],
+        "from": start.time,
+        "load": start.load,
+        "complete": outcome.complete,
+        "layers": [
+            {
+                "faults": layer.faults,
+                "runs": layer.runs,
+                "situations": layer.situations,
+                "complete": layer.complete,
+                "runs_by_act": dict(layer.kinds),
+            }
+            for layer in outcome.layers
+        ],
+        "found": [{**each.as_data(), "file": file or None} for each, file in zip(outcome.found, files, strict=True)],
+    }
