@@ -28,7 +28,7 @@ def situation(cluster: ClusterNodes) -> Hashable:
 
     Brokers can change places: a broker counts by its rack, by its state, and by what it is to each partition, not by its number.
     """
-    partitions = [_Partition(cluster, tp, each) for tp, each in cluster.controller.replication.partitions.items()]
+    partitions = [_Partition(cluster, tp, each) for tp, each in cluster.controller.registry.partitions.items()]
     broken = [direction for direction, link in cluster.network.links.items() if link.cut or link.held]
     ends = Counter(node for direction in broken for node in direction)
     active = cluster.controller_address
@@ -43,7 +43,7 @@ def situation(cluster: ClusterNodes) -> Hashable:
 
 
 def _broker(cluster: ClusterNodes, broker: Broker) -> Hashable:
-    registration = cluster.controller.brokers.get(broker.id)
+    registration = cluster.controller.cluster_control.brokers.get(broker.id)
     fenced = registration is None or registration.fenced
     return broker.rack, broker.state, broker.address in cluster.paused, fenced, broker.disk.failed_dirs, broker.log_directories.slow > 0
 
