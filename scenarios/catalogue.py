@@ -171,6 +171,8 @@ def read_any(text: str, source: str) -> Scenario | ModelScenario:
         InputError: the script has errors.
     """
     root = parse(text, source)
+    if "lesson" in root.values:
+        raise root.key_error("lesson", "this is a lesson, not a scenario", f"to start it, run isrlab learn {source}")
     if "model" in root.values or "models" in root.values:
         from scenarios.models.script import read_model_script
 

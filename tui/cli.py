@@ -19,7 +19,7 @@ from typing import Final
 
 from scenarios.io.standard_streams import OutputLost, escaping_streams, print_error, print_lines
 from tui.arguments.console import Parser
-from tui.commands import ask, audit, explore, exports, library, logs, play, run, segments, serve, sweep, trace
+from tui.commands import ask, explore, exports, learn, library, logs, play, records, run, segments, serve, sweep
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 from tui.kafka_tools import describe, groups, operations, transactions
 
@@ -34,6 +34,7 @@ _DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     play: ("play", "keys"),
+    learn: ("learn",),
     serve: ("serve",),
     run: ("run",),
     library: ("scenarios", "share", "find", "readings"),
@@ -42,8 +43,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     describe: ("import", "describe"),
     exports: ("checkpoints", "metrics"),
     segments: ("segments",),
-    audit: ("audit",),
-    trace: ("trace",),
+    records: ("audit", "trace"),
     operations: ("reassign", "leader-election"),
     transactions: ("transactions",),
     groups: ("groups",),

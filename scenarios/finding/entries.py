@@ -14,6 +14,7 @@ from scenarios.finding.error_meanings import ERROR_MEANINGS, spellings
 from scenarios.finding.index import Entry
 from scenarios.finding.public_questions import QUESTIONS, Question
 from scenarios.language.script import first_sentence
+from scenarios.lessons.lessons_library import find_lesson, lesson_names
 from scenarios.readings.all_readings import ALL_READINGS
 
 
@@ -34,6 +35,9 @@ def entries() -> Iterator[Entry]:
     headers = catalogue.headers()
     yield from (question_entry(question) for question in QUESTIONS if question.command)
     yield from map(scenario_entry, headers)
+    for name in lesson_names():
+        lesson = find_lesson(name)
+        yield Entry("lesson", name, lesson.title, lesson.tags, lesson.about, command=f"isrlab learn {name}")
     for error, meaning in ERROR_MEANINGS.items():
         named = re.compile(rf"\b{error}\b")
         shown = [header for header in headers if header.for_kafka and named.search(header.script)]

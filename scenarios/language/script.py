@@ -169,7 +169,7 @@ def read_root(root: Fields, source: str) -> Scenario:
         steps, names = root.tried(partial(_read_steps, spec=spec, releases=releases), ((), Names()))
         about = root.read("about", as_text, "")
         return Scenario(
-            name=root.read("scenario", _scenario_name, FilePath(source).stem),
+            name=root.read("scenario", scenario_name, FilePath(source).stem),
             title=root.read("title", read_title, first_sentence(about)),
             tags=root.read("tags", read_tags, ()),
             about=about,
@@ -186,7 +186,7 @@ def read_root(root: Fields, source: str) -> Scenario:
         )
 
 
-def _scenario_name(node: Node) -> str:
+def scenario_name(node: Node) -> str:
     text = as_text(node, "write a short name, for example unclean-election-on")
     if len(text) > 80 or not all(char.isalnum() or char in "-_." for char in text):
         raise node.error(f"'{shortened(text)}' is not a scenario name", "use at most 80 letters, digits, and dashes")
@@ -216,19 +216,19 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
         raise root.key_error("steps", "the cluster's pace is timeline", "write 'timeline:', or 'pace: by-hand' under 'cluster'")
     node = timeline if timeline is not None else by_hand
     if node is None:
-        return (), Names() if spec is None else _declared(spec, ())
+        return (), Names() if spec is None else declared_names(spec, ())
     items = as_items(node, "write a list of steps, for example '- at: 1s'")
     document = node.document
     pace = Pace.BY_HAND if by_hand is not None else Pace.TIMELINE
     mistakes = len(document.mistakes)
-    readers = [item.tried(partial(_StepReader, spec=spec, pace=pace), None) for item in items]
+    readers = [item.tried(partial(StepReader, spec=spec, pace=pace), None) for item in items]
     for reader in readers:
         if reader is not None:
             reader.node.tried(partial(reader.check_together, releases), None)
             pace = reader.node.tried(partial(reader.check_pace, pace), pace)
     names = Names()
     if spec is not None and len(document.mistakes) == mistakes:
-        names = _declared(spec, tuple(act for reader in readers if reader is not None for act in reader.acts))
+        names = declared_names(spec, tuple(act for reader in readers if reader is not None for act in reader.acts))
         check_clients(names.clients or (), node)
         check_partitions(names.topics or {}, node)
     for reader in readers:
@@ -261,7 +261,7 @@ def _group_of(act: JoinGroup | StartProcess, spec: ClusterSpec) -> str:
     return str(group or "")
 
 
-def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
+def declared_names(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
     """Return the topics, brokers, and clients that a script declares."""
     topics = {topic.name: topic.partitions for topic in spec.topics}
     clients: set[str] = set()
@@ -310,7 +310,7 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
     return Names(topics, frozenset(broker.id for broker in spec.brokers), frozenset(clients), frozenset(groups))
 
 
-class _StepReader:
+class StepReader:
     """A reader of one step. The acts are read first, and the conditions are read after the acts of all steps are known."""
 
     def __init__(self, node: Node, spec: ClusterSpec | None, pace: Pace) -> None:

@@ -167,7 +167,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "heal", ("h",), "heal all", "Heal every cut link.", NETWORK, refusals.nothing_to_heal, build=_heal_all, effect=effect_texts.healed, footer=19,
     ),
     Action(
-        "link", ("L",), "slow link", "Make a link to another node slow or lossy, or restore it.", NETWORK, refusals.needs_broker,
+        "link", ("J",), "slow link", "Make a link to another node slow or lossy, or restore it.", NETWORK, refusals.needs_broker,
         ask=fault_questions.link_quality,
     ),
     Action(
@@ -295,6 +295,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "Show the consumer groups: who owns each partition, what is stalled and until when, committed offsets and lags, the lag over the last "
         "minute, and the rebalances.", SCREENS,
         page="groups", footer=51,
+    ),
+    Action(
+        "screen-lessons", ("L",), "lessons",
+        "Show the lessons: guided sessions of a few minutes that ask what will happen before it happens. Press Enter to start one.", SCREENS,
+        page="lessons", footer=46,
     ),
     Action(
         "search", ("slash",), "find",

@@ -55,6 +55,7 @@ class Layout(ReprMixin):
     totals: Region | None = None
     timeline: Region | None = None
     page: Region | None = None
+    lesson: Region | None = None
     cards: bool = False
     totals_headline: bool = False
     shared: bool = False

@@ -25,12 +25,16 @@ PAGES: Final = (
 Each page has a name, a label for its tab, and a shorter label for narrow screens.
 """
 
+LESSONS: Final = "lessons"
+"""The page of lessons. Its tab appears only while it is open."""
+
 NEEDS: Final = {"transactions": TRANSACTION_STATE_TOPIC, "groups": GROUP_METADATA_TOPIC}
 """For each page whose tab appears only after a certain topic has been created, the name of this topic."""
 
 TABS: Final[tuple[Tab, ...]] = (
     ("1", "Overview", "Overview", OVERVIEW),
     *((str(number % 10), label, brief, f"screen-{name}") for number, (name, label, brief) in enumerate(PAGES, start=2)),
+    ("L", "Lessons", "Lessons", f"screen-{LESSONS}"),
 )
 """The tabs of all screens."""
 
@@ -41,6 +45,8 @@ def tabs_of(view: ClusterView, page: str | None) -> tuple[Tab, ...]:
     """
     topics = {topic.name for topic in view.topics}
     empty = {f"screen-{name}" for name, topic in NEEDS.items() if topic not in topics and name != page}
+    if page != LESSONS:
+        empty.add(f"screen-{LESSONS}")
     return tuple(tab for tab in TABS if tab[3] not in empty)
 
 
@@ -83,6 +89,10 @@ def page_type(name: str) -> type[Page]:
             from tui.pages.groups import GroupsPage
 
             return GroupsPage
+        case "lessons":
+            from tui.lessons.lessons_page import LessonsPage
+
+            return LessonsPage
         case _:
             raise ValueError(f"there is no page '{name}'")
 

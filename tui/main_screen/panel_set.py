@@ -11,7 +11,9 @@ from core.kafka.ids import TopicPartition
 from core.lab.history.event_buffer import EventRing
 from core.lab.spec import Pace
 from core.lab.views.cluster_view import ClusterView
+from scenarios.lessons.places import PlaceKind
 from tui.actions.hints import Hint
+from tui.lessons.lesson_panel import LessonPanel, LessonShown
 from tui.main_screen.layout import Layout, SizeClass
 from tui.main_screen.page_stack import tabs_of
 from tui.main_screen.presenter import Frame, Presenter
@@ -65,10 +67,11 @@ class PanelSet:
         self.minimal = Minimal(paint, id="minimal")
         self.timeline = Timeline(paint, id="timeline")
         self.page_panel = PagePanel(paint, id="page")
+        self.lesson = LessonPanel(paint, id="lesson")
         self.footer = Footer(paint, id="footer")
         self.all: tuple[Lines, ...] = (
             self.header, self.tabs, self.brokers, self.grid, self.events, self.inspector, self.expected, self.totals, self.timeline,
-            self.minimal, self.page_panel, self.footer,
+            self.minimal, self.page_panel, self.lesson, self.footer,
         )  # fmt: skip
         self._hints: tuple[Hint, ...] = ()
 
@@ -92,7 +95,7 @@ class PanelSet:
             (self.header, layout.header), (self.tabs, layout.tabs), (self.brokers, layout.brokers), (self.grid, layout.grid),
             (self.events, layout.events), (self.inspector, layout.inspector), (self.expected, layout.scenario),
             (self.totals, layout.totals), (self.timeline, layout.timeline), (self.page_panel, layout.page),
-            (self.minimal, layout.minimal), (self.footer, layout.footer),
+            (self.minimal, layout.minimal), (self.lesson, layout.lesson), (self.footer, layout.footer),
         )  # fmt: skip
         for panel, region in places:
             panel.place(region)
@@ -105,7 +108,18 @@ class PanelSet:
         )
         return [p.tp for p in shown]
 
-    def show(self, frame: Frame, page: Page | None, note: FooterMessage | None, calm_frame: int) -> None:
+    def point_at(self, place: PlaceKind | None) -> None:
+        """Mark the panel that a lesson points at."""
+        panels: dict[PlaceKind, Lines] = {
+            PlaceKind.BROKERS: self.brokers, PlaceKind.BROKER: self.brokers, PlaceKind.PARTITIONS: self.grid, PlaceKind.PARTITION: self.grid,
+            PlaceKind.EVENTS: self.events, PlaceKind.DETAILS: self.inspector, PlaceKind.TIME: self.header, PlaceKind.KEYS: self.footer,
+            PlaceKind.PAGE: self.page_panel,
+        }  # fmt: skip
+        wanted = None if place is None else panels[place]
+        for panel in self.all:
+            panel.pointed = panel is wanted
+
+    def show(self, frame: Frame, page: Page | None, note: FooterMessage | None, calm_frame: int, lesson: LessonShown | None = None) -> None:
         """Pass each visible panel its part of a frame.
 
         Args:
@@ -114,6 +128,7 @@ class PanelSet:
             note: the message in the footer, or None if there is no message.
             calm_frame: the number of the frame if only offsets and time have changed since the last frame; otherwise -1, which updates
                 everything.
+            lesson: the content of the lesson's panel, or None if no lesson runs.
         """
         layout, presenter, chosen, view = self.layout, self.presenter, self.selection, frame.view
         if layout is None:
@@ -124,6 +139,10 @@ class PanelSet:
         mark = presenter.mark_text(frame, self.timeline.mark) if self.timeline.has_focus else ""
         headless = layout.timeline is not None and layout.timeline.height < HEADED
         self.footer.update(self._hints, note or (FooterMessage(mark) if mark and headless else None))
+        if layout.lesson is not None and lesson is not None:
+            self.lesson.update(lesson)
+        if layout.minimal is None and layout.size is SizeClass.MINIMAL:
+            return
         if layout.size is SizeClass.MINIMAL:
             ring = frame.event_buffer.ring(NOTABLE)
             self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, chosen.broker)
@@ -145,7 +164,8 @@ class PanelSet:
             broker=chosen.broker,
             note=presenter.order_note(view),
         )
-        self.events.update()
+        if layout.events is not None:
+            self.events.update()
         if layout.inspector is not None:
             width, height = layout.inspector.width, layout.inspector.height - 1
             self.inspector.update(*presenter.selected_in_full(frame, self.inspector.paint, width, height, everything=self.shows_everything))

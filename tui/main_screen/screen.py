@@ -22,6 +22,7 @@ from core.kafka.events import NOTABLE
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from scenarios.errors import InputError
+from scenarios.lessons.places import PlaceKind
 from tui.actions.all_actions import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.context import ActionContext, Question, TextPrompt
 from tui.actions.selection import Selection
@@ -29,14 +30,17 @@ from tui.dialogs.command_palette import TypeAheadCommandPalette
 from tui.handlers.action_runner import ActionRunner
 from tui.handlers.cause_finder import CauseFinder
 from tui.handlers.help import HelpScreens
+from tui.handlers.lesson_controls import LessonControls
 from tui.handlers.playback_controls import PlaybackControls
 from tui.handlers.prompts import Prompts
 from tui.handlers.questions import ClusterQuestions
 from tui.handlers.record_tracing import RecordTracing
 from tui.handlers.saving import Saving
 from tui.handlers.time_travel import TimeTravel
+from tui.lessons.lesson_panel import LessonPanel
 from tui.main_screen.display_options import DisplayOptions
 from tui.main_screen.layout import SizeClass, arrange, size_class
+from tui.main_screen.lesson_layout import with_lesson
 from tui.main_screen.navigation import Navigation
 from tui.main_screen.page_stack import PageStack
 from tui.main_screen.panel_set import PanelSet
@@ -89,6 +93,7 @@ class MainScreen(Screen[None]):
         self.navigation = Navigation(session, self, self.selection, self.panels, self.pages, self.cause_finder)
         self.controls = PlaybackControls(session, self)
         self.saving = Saving(loaded, self)
+        self.lesson = LessonControls(loaded, self, self.selection)
         self.record_tracing = RecordTracing(session, self)
         self.questions = ClusterQuestions(session, self)
         self.help_screens = HelpScreens(loaded, self, display.keymap, lambda: size_class(*self.app.size))
@@ -198,6 +203,9 @@ class MainScreen(Screen[None]):
         self._frame_timer = self.set_interval(1 / self.display_options.frames, self._next_frame, pause=True)
         self._idle_timer = self.set_interval(IDLE_SECONDS, self._on_rest, pause=True)
         self.rearrange()
+        self.lesson.begin(self.keymap.key)
+        if self.loaded.first_page:
+            self.navigation.open_page(self.loaded.first_page)
         if notes := (*self.loaded.notes, *filter(None, [self._notice])):
             more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
             self.prompts.say(notes[0] + more, refused=True)
@@ -238,8 +246,12 @@ class MainScreen(Screen[None]):
         )
         if panels.events.has_focus and panels.events.selected is not None:
             layout = layout.with_the_cause()
-        if self.pages.page is not None and layout.size is not SizeClass.MINIMAL:
+        if self.pages.page is not None and layout.size is not SizeClass.MINIMAL and self.lesson.player is None:
             layout = layout.with_page(width, height)
+        if self.lesson.player is not None:
+            layout = with_lesson(
+                layout, width, height, partitions=len(view.partitions), table=bool(self.lesson.player.lesson.columns), place=self.lesson.place, page=self.pages.page is not None
+            )  # fmt: skip
         if layout == panels.layout:
             return False
         with self.app.batch_update():
@@ -253,6 +265,7 @@ class MainScreen(Screen[None]):
         now = time.perf_counter()
         wall, self._last_frame = now - self._last_frame, now
         self.session.playback.frame(wall)
+        self.lesson.settle()
         self._take_view()
         calm = self.session.playback.moving and self.view.version == self._shown_version
         self._shown_version = self.view.version
@@ -268,6 +281,7 @@ class MainScreen(Screen[None]):
 
     def refresh_view(self) -> None:
         """Take a new view and show it."""
+        self.lesson.settle()
         self._take_view()
         self.show_now()
         self._start_or_stop_frames()
@@ -325,7 +339,7 @@ class MainScreen(Screen[None]):
             write(self, pieces)
 
     def _show(self) -> None:
-        self.panels.show(self.frame(), self.pages.page, self.prompts.message, self._calm_frame)
+        self.panels.show(self.frame(), self.pages.page, self.prompts.message, self._calm_frame, self.lesson.shown())
 
     # --- keys and clicks -------------------------------------------------------------------------------------------
 
@@ -373,8 +387,32 @@ class MainScreen(Screen[None]):
             self.app.push_screen(TypeAheadCommandPalette(id="--command-palette"))
 
     def _leave(self) -> None:
-        """Quit the playground. If there are unsaved acts, first ask whether to save them."""
+        """Quit the playground. If there are unsaved acts, first ask whether to save them. The acts of a lesson need not be saved."""
+        if self.lesson.run is not None:
+            self.app.exit(0)
+            return
         self.saving.confirm_unsaved("Quit", "quit", "q", lambda: self.app.exit(0), leaves=True)
+
+    # --- the lesson ------------------------------------------------------------------------------------------------
+
+    def on_lesson_panel_pressed(self, message: LessonPanel.Pressed) -> None:
+        """Pass a key on to the lesson."""
+        self.lesson.press(message.key)
+
+    def point_at(self, place: PlaceKind | None, page: str) -> None:
+        """Mark the part of the screen that the lesson points at, and open its page."""
+        self.panels.point_at(place)
+        if page:
+            self.navigation.open_page(page)
+        elif place is not None:
+            self.navigation.leave_page()
+        self.rearrange()
+        (self.panels.grid if self.lesson.run is None else self.panels.lesson).focus()
+
+    def open_next(self, target: PlayTarget) -> None:
+        """End this session and open another, without asking."""
+        self.session.history.pause()
+        self.call_later(self._open_in_its_place, target)
 
     # --- pages -----------------------------------------------------------------------------------------------------
 
@@ -390,9 +428,12 @@ class MainScreen(Screen[None]):
         self.show_now()
 
     def start_over(self, target: PlayTarget) -> None:
-        """End this session and open another. If there are unsaved acts, first ask whether to save them."""
+        """End this session and open another. If there are unsaved acts, first ask whether to save them, unless a lesson runs."""
         self.session.history.pause()
         open_it = self._open_in_its_place
+        if self.lesson.run is not None:
+            self.call_later(open_it, target)
+            return
         self.saving.confirm_unsaved("Start another session", "start it", "g", lambda: self.call_later(open_it, target))
 
     def _open_in_its_place(self, target: PlayTarget) -> None:

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.rendering.palette import Palette
-from tui.rendering.rows import Line, blank, over
+from tui.rendering.rows import Line, Row, blank, over
 from tui.terminal.compositor import Piece
 from tui.terminal.foreign_text import ControlCharacterFilter
 
@@ -41,6 +41,7 @@ class Lines(Widget):
 
     Attributes:
         box: the size of the panel, which is known before Textual computes its layout.
+        pointed: whether a lesson points at this panel. If it does, the text of the first line stands out.
         pieces: the list that collects changed cells, which the screen writes without a repaint by Textual; None while no changes are being
             collected.
     """
@@ -51,6 +52,7 @@ class Lines(Widget):
         super().__init__(id=id)
         self.paint = paint
         self.box = Size(0, 0)
+        self.pointed = False
         self.pieces: list[Piece] | None = None
         self._at: Region | None = None
         self._lines: list[Strip] = []
@@ -76,6 +78,8 @@ class Lines(Widget):
     def show(self, lines: list[Strip]) -> None:
         """Show new lines, and repaint the rows that differ."""
         old = self._lines
+        if self.pointed and lines:
+            lines = [emphasized(lines[0], self.paint), *lines[1:]]
         self._lines = lines
         if len(old) != len(lines):
             self.refresh()
@@ -135,6 +139,16 @@ class Lines(Widget):
     def render_line(self, y: int) -> Strip:
         """Return a row of the panel."""
         return self._finish(y)
+
+
+def emphasized(line: Strip, paint: Palette) -> Strip:
+    """Return the first line of a panel at which a lesson points. Its text, up to the thin line of a headline, stands out."""
+    text = line.text
+    end = text.find("─")
+    shown = f"▶{text[1:]}" if end < 0 else f"▶{text[1:end]}"
+    row = Row().add(shown, paint.brand)
+    rest = line.crop(row.width)
+    return row.put(tuple(rest), rest.cell_length).strip(line.cell_length)
 
 
 def _width(segments: Sequence[Segment]) -> int:

@@ -23,6 +23,7 @@ from tui.session.scenario_state import ScenarioState
 from tui.session.session import Session
 
 if TYPE_CHECKING:
+    from scenarios.lessons.player import Player
     from scenarios.logs.log_header import Header
 
 DEFAULT_SPEC: Final = ClusterSpec(
@@ -60,6 +61,8 @@ class LoadedSession(ReprMixin):
         header: the function that returns the first line of the event log.
         under: the function that starts the same cluster or scenario again under a given release.
         history: the history of the metrics.
+        player: the lesson to play, or None.
+        first_page: the page that is open at the start; empty for the overview.
     """
 
     session: Session
@@ -76,6 +79,8 @@ class LoadedSession(ReprMixin):
     header: Callable[[], Header] = attrs.field(kw_only=True)
     under: Callable[[Release], PlayableFactory] = attrs.field(kw_only=True)
     history: MetricsHistory = attrs.field(factory=MetricsHistory)
+    player: Player | None = None
+    first_page: str = ""
 
     def script(self, name: str) -> str:
         """Return the session up to the current moment as a script that produces the same events."""
@@ -169,5 +174,5 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
     title = chosen.title or (DEFAULT_TITLE if free else "")
     return LoadedSession(
         session, title, chosen.seed, spec, chosen.release, state, chosen.notes, own_process, chosen.record, chosen.read_only, chosen.log,
-        header=header, under=under,
+        header=header, under=under, player=chosen.player, first_page=chosen.first_page,
     )  # fmt: skip

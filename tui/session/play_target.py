@@ -13,6 +13,7 @@ from core.sim.repr_mixin import ReprMixin
 
 if TYPE_CHECKING:
     from scenarios.language.script import Scenario
+    from scenarios.lessons.player import Player
     from scenarios.logs.recorded_session import RecordedSession
 
 
@@ -31,6 +32,8 @@ class PlayTarget(ReprMixin):
         old: the old session to open, or None for a new session.
         read_only: whether the session refuses acts.
         features: feature levels that are added to those of the spec (`core.kafka.features`).
+        player: the lesson to play, or None.
+        first_page: the page that is open at the start; empty for the overview.
         at: the virtual time in µs at which an old session is opened; -1 for its end.
     """
 
@@ -46,3 +49,5 @@ class PlayTarget(ReprMixin):
     read_only: bool = False
     at: int = -1
     features: tuple[tuple[str, int], ...] = ()
+    player: Player | None = None
+    first_page: str = ""

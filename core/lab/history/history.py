@@ -389,6 +389,17 @@ class History(TaskRunner):
             self._record(event)
         return seq
 
+    def start_branch(self) -> None:
+        """Start a new branch at the present moment if the present moment is in the past, so that the old future does not happen again. The old
+        branch is kept."""
+        if self.in_the_past:
+            self.branch.acts, self.branch.end = list(self.replay_run.acts), self._branch_end
+            here = self._branch_end = self.replay_run.position
+            self.replay_run.acts = self.replay_run.acts[: self.replay_run.acts_done]
+            self.branch = self.branch.fork(f"branch {len(self.branches) + 1}", here)
+            self.branches.append(self.branch)
+            self._log.cut(here.seq)
+
     def act_undone_by_step_back(self) -> PlayedAct | None:
         """Return the act that a step back would undo; None if a step back would only go back by one event."""
         replay_run = self.replay_run

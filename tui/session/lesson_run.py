@@ -1,0 +1,202 @@
+"""A lesson in a session: does what the lesson's player asks for, and goes back to earlier steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import attrs
+
+from core.kafka.errors import KafkaError
+from core.lab.acts import Act
+from core.lab.cluster import Cluster
+from core.lab.history.branch import Branch
+from core.lab.history.destination import Destination
+from core.lab.history.position import Position
+from core.sim.errors import ActRefused
+from core.sim.repr_mixin import ReprMixin
+from core.sim.units import SECOND
+from scenarios.lessons.headless import time_of
+from scenarios.lessons.phases import Phase
+from scenarios.lessons.player import Player, Standing
+from scenarios.running.runner import LiveMoment
+from tui.session.playback import SPEEDS
+from tui.session.session import Session
+
+WALL_SECONDS: Final = 6
+"""The time that a step in which virtual time passes takes at most on the screen, in seconds."""
+
+
+@attrs.frozen(repr=False)
+class _Begun(ReprMixin):
+    """The moment at which a step began."""
+
+    standing: Standing
+    position: Position
+    branch: Branch
+
+
+@attrs.frozen(repr=False)
+class _Wait(ReprMixin):
+    """A time that the lesson lets pass.
+
+    Attributes:
+        deadline: the latest end, in µs of virtual time.
+        target: the end, in µs of virtual time.
+        acts: the number of acts when the end was computed, and the branch. After another act, the end is computed anew.
+    """
+
+    deadline: int
+    target: int
+    acts: tuple[int, str]
+
+
+class LessonRun:
+    """A lesson that is played in a session. Virtual time passes only while the lesson or the person lets it pass."""
+
+    def __init__(self, session: Session, player: Player) -> None:
+        self.session: Final = session
+        self.player: Final = player
+        self._begun: dict[int, _Begun] = {}
+        self._wait: _Wait | None = None
+        self._observed: tuple[int, int, int] | None = None
+
+    def begin(self) -> None:
+        """Begin the lesson, or go on with it after a step that has started the cluster again."""
+        self.session.history.pause()
+        if self.player.phase is Phase.AGAIN:
+            self.player.started_again(self.moment)
+        else:
+            self.player.start(self.moment)
+        self.settle()
+
+    @property
+    def moment(self) -> LiveMoment:
+        """The current state of the cluster."""
+        cluster = self.session.history.cluster
+        assert isinstance(cluster, Cluster), "a lesson runs a cluster"
+        return LiveMoment(cluster, {})
+
+    # --- what the player asks for ------------------------------------------------------------------------------------
+
+    def settle(self) -> bool:
+        """Do what the player asks for, until it waits for the person or for time to pass. Return whether anything changed."""
+        if self.session.history.task is not None:
+            return False
+        changed = False
+        while True:
+            self._note_beginning()
+            player = self.player
+            if player.phase is Phase.ACTS:
+                player.acts_done(self.moment, self._perform(player.acts))
+            elif player.phase is Phase.TIME:
+                if not self._is_time_over():
+                    return changed
+                player.time_passed(self.moment)
+            elif player.phase is not Phase.ACT or not self._has_moved() or not player.observe(self.moment):
+                return changed
+            changed = True
+
+    def _note_beginning(self) -> None:
+        if self.player.now.index not in self._begun:
+            history = self.session.history
+            self._begun[self.player.now.index] = _Begun(self.player.now, history.replay_run.position, history.branch)
+
+    def _has_moved(self) -> bool:
+        """Return whether the cluster has moved since the player last observed it."""
+        replay_run = self.session.history.replay_run
+        here = (id(replay_run), replay_run.event_tap.seq, replay_run.cluster.now)
+        moved, self._observed = here != self._observed, here
+        return moved
+
+    def _perform(self, acts: Sequence[Act]) -> str:
+        """Perform acts. Return the reason if one of them was refused."""
+        for number, act in enumerate(acts):
+            try:
+                self.session.history.do(act, joined=number > 0)
+            except (ActRefused, KafkaError, ValueError) as refused:
+                return f"{act.word} is refused: {refused}"
+        return ""
+
+    def _is_time_over(self) -> bool:
+        """Let time pass. Return whether enough has passed."""
+        history, step = self.session.history, self.player.step
+        cluster = history.cluster
+        assert isinstance(cluster, Cluster), "a lesson runs a cluster"
+        acts = (history.replay_run.acts_done, history.branch.name)
+        wait = self._wait
+        if wait is None or wait.acts != acts:
+            deadline = cluster.now + (step.run if step.until is None else step.within) if wait is None else wait.deadline
+            target = deadline if step.until is None else time_of(cluster, step.until, deadline - cluster.now)
+            wait = self._wait = _Wait(deadline, target, acts)
+            history.limit = target
+            seconds = (target - cluster.now) / SECOND
+            self.session.playback.set_speed(next((speed for speed in SPEEDS if seconds <= speed * WALL_SECONDS), SPEEDS[-1]))
+            self.session.playback.play()
+        if cluster.now < wait.target:
+            return False
+        self._stop_waiting()
+        return True
+
+    def _stop_waiting(self) -> None:
+        self._wait = None
+        self.session.history.limit = None
+        self.session.history.pause()
+        self.session.playback.set_speed(1.0)
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    @property
+    def remaining(self) -> int:
+        """The virtual time that is still to pass before the lesson goes on, in µs; 0 if the lesson does not wait for time."""
+        return 0 if self._wait is None else max(0, self._wait.target - self.session.history.cluster.now)
+
+    def enter(self, choice: int) -> None:
+        """Handle Enter: go on, choose an answer, let the lesson act, or skip the time that passes."""
+        player = self.player
+        if self.session.history.task is not None:
+            return
+        match player.phase:
+            case Phase.READ:
+                player.go_on(self.moment)
+            case Phase.CHOOSE:
+                player.choose(choice, self.moment)
+            case Phase.ACT:
+                refused = self._perform(player.help())
+                if refused:
+                    player.stuck = refused
+            case Phase.TIME if self._wait is not None:
+                self.session.history.run_until(self._wait.target)
+        self.settle()
+
+    def back(self, then: Callable[[], None]) -> bool:
+        """Go back to the beginning of this step if the cluster has moved since, otherwise of the step before. Return False if there is none."""
+        history, player = self.session.history, self.player
+        if self._wait is not None:
+            self._stop_waiting()
+        here = history.replay_run.position
+        spoken = [index for index in sorted(self._begun) if player.lesson.steps[index].say is not None]
+        wanted = [index for index in spoken if index < player.now.index]
+        this = self._begun.get(player.now.index)
+        if player.phase is Phase.ACT and this is not None and this.position.place != here.place and not player.acts:
+            wanted.append(player.now.index)
+        if not wanted:
+            return False
+        index = wanted[-1]
+        begun = self._begun[index]
+
+        def arrived() -> None:
+            if history.act_to_redo() is not None:
+                history.start_branch()
+            self._begun = {number: one for number, one in self._begun.items() if number < index}
+            self._observed = None
+            player.resume(begun.standing, self.moment)
+            self.settle()
+            then()
+
+        if begun.branch is history.branch and begun.position.place == here.place:
+            arrived()
+        else:
+            branch = None if begun.branch is history.branch else begun.branch
+            history.go_to(Destination("an earlier step", position=begun.position), branch, arrived)
+        return True
