@@ -10,7 +10,7 @@ from core.kafka.release import Release
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
 from core.sim.errors import ActRefused
-from scenarios.conditions.conditions import Condition
+from scenarios.conditions.conditions import Condition, ages
 from scenarios.errors import ScriptError
 from scenarios.lessons.lesson import Lesson
 from scenarios.lessons.phases import Phase
@@ -25,13 +25,16 @@ def time_of(cluster: Cluster, condition: Condition, within: int) -> int:
     """
     ahead = Cluster.restore(cluster.snapshot())
     deadline = ahead.now + within
-    moment = LiveMoment(ahead, {})
-    while not condition.holds(moment):
+    moment, ageing, seen = LiveMoment(ahead, {}), ages(condition), -1
+    while True:
+        if ageing or ahead.journal.seq != seen:
+            seen = ahead.journal.seq
+            if condition.holds(moment):
+                return ahead.now
         coming = ahead.next_time()
         if coming is None or coming > deadline:
             return deadline
         ahead.run_until(coming)
-    return ahead.now
 
 
 def lesson_cluster(lesson: Lesson, release: str, sink: Callable[[tuple[object, ...]], None] | None = None) -> Cluster:
@@ -93,7 +96,10 @@ class HeadlessLesson:
                 case Phase.CHOOSE:
                     self._answer(wrong_first)
                 case Phase.ACT:
-                    refused, before = self.perform(player.help()), player.now.index
+                    step, before = player.step, player.now.index
+                    refused = self.perform(player.help())
+                    if step.patience and step.wait_for is not None:
+                        self.cluster.run_until(time_of(self.cluster, step.wait_for, step.patience))
                     player.observe(self.moment)
                     if refused or player.now.index == before:
                         waited = player.step.wait_for

@@ -98,6 +98,7 @@ class LessonStep:
         reveal: values that are shown below the text, each with its name.
         choices: the answers, if the text is a question.
         wait_for: the condition that an act of the person must bring about; None if the step waits for nothing.
+        patience: how much virtual time may pass between that act and the condition, in µs; 0 if the act brings it about at once.
         answer: the acts that bring it about, if the person asks the lesson to do so.
         hints: what the lesson says if another act was done.
         compare: the values that the end of the lesson compares.
@@ -119,6 +120,7 @@ class LessonStep:
     reveal: tuple[tuple[str, Text], ...] = ()
     choices: tuple[Choice, ...] = ()
     wait_for: Condition | None = None
+    patience: int = 0
     answer: tuple[Act, ...] = ()
     hints: tuple[Hint, ...] = ()
     compare: tuple[Measure, ...] = ()

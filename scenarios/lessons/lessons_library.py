@@ -14,7 +14,16 @@ from scenarios.lessons.reader import load_lesson
 FOLDER: Final = Path(__file__).with_name("library")
 """The folder that contains the lessons."""
 
-ORDER: Final = ("hw-and-leo",)
+ORDER: Final = (
+    "hw-and-leo",
+    "who-is-in-sync",
+    "acks-and-min-isr",
+    "unclean-election",
+    "epochs",
+    "elr",
+    "hanging-transaction",
+    "group-rebalance",
+)
 """The names of the lessons, in their order."""
 
 

@@ -227,6 +227,7 @@ class _StepReader:
                 say=node.read(said, text, None),
                 reveal=node.read("reveal", partial(_reveal, names=names, text=text), ()),
                 choices=node.read("choices", partial(_choices, right=node.get("right"), text=text), ()),
+                patience=node.read("within", as_duration, 0) if node.get("wait-for") is not None else 0,
                 wait_for=node.read("wait-for", condition, None),
                 answer=tuple(act for reader in self.answers for act in reader.acts),
                 hints=node.read("hints", lambda one: each(one, "write a list of hints", partial(_hint, condition, text)), ()),
@@ -241,10 +242,12 @@ class _StepReader:
         speaking = [word for word in ("say", "ask", "end") if word in has]
         if len(speaking) > 1:
             raise node.key_error(speaking[1], f"the step has both '{speaking[0]}' and '{speaking[1]}'", "write a separate step")
+        if "until" in has and "wait-for" in has:
+            raise node.key_error("wait-for", "the step has both 'until' and 'wait-for'", "write a separate step")
         if "run" in has and "until" in has:
             raise node.key_error("until", "the step has both 'run' and 'until'", "use only one of them")
         needs = (
-            ("within", ("until",)), ("meanwhile", ("run", "until")), ("choices", ("ask",)), ("right", ("ask",)), ("wait-for", ("say",)), ("answer", ("wait-for",)),
+            ("within", ("until", "wait-for")), ("meanwhile", ("run", "until")), ("choices", ("ask",)), ("right", ("ask",)), ("wait-for", ("say",)), ("answer", ("wait-for",)),
             ("hints", ("wait-for",)), ("compare", ("end",)), ("ideas", ("end",)), ("reveal", ("say", "ask", "end")), ("point", ("say", "ask", "end")),
         )  # fmt: skip
         for word, others in needs:
@@ -293,7 +296,7 @@ def _term(text: str, node: Node, offset: int, names: Names) -> Term:
 
 
 def _text(node: Node, names: Names, actions: Collection[str] | None) -> Text:
-    """Read a text, in which `{hw(orders-0)}` stands for a value and `{key kill}` for the key of an action."""
+    """Read a text, in which `{hw(orders-0)}` stands for a value, `{key kill}` for the key of an action, and `{{x}}` for {x} itself."""
     text = as_text(node, "write a text")
     if len(text) > MAX_TEXT:
         raise node.error(f"the text has more than {MAX_TEXT:,} characters", "a screen of 80 by 24 cannot show it; write several steps")
@@ -301,12 +304,17 @@ def _text(node: Node, names: Names, actions: Collection[str] | None) -> Text:
     parts: list[str | Term | Key] = []
     at = 0
     while (opening := text.find("{", at)) >= 0:
-        closing = text.find("}", opening)
+        literal = text.startswith("{{", opening)
+        closing = text.find("}}" if literal else "}", opening)
         place = node.place_at(opening)
         if closing < 0:
             raise ScriptError(place, node.field, "'{' is not closed", "write a value, for example {hw(orders-0)}, or a key, {key kill}")
         inside = text[opening + 1 : closing]
         parts.append(text[at:opening])
+        if literal:
+            parts.append(text[opening + 1 : closing + 1])
+            at = closing + 2
+            continue
         word, _, action = inside.strip().partition(" ")
         if word == "key":
             if actions is not None and action not in actions:
@@ -327,6 +335,8 @@ def _fill(node: Node, columns: tuple[str, ...], text: Callable[[Node], Text]) ->
     found = []
     for row, value in fields.values.items():
         cells = as_fields(value, "for example {b1: '{leo(orders-0, 1)}'}")
+        if not cells.values:
+            found.append((row, columns[0], Text((row,))))
         for column, cell in cells.values.items():
             if column not in columns[1:]:
                 raise cells.key_error(column, f"the table has no column '{shortened(column)}'", did_you_mean(column, columns[1:]))

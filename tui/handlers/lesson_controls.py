@@ -10,7 +10,7 @@ from scenarios.lessons.phases import Phase
 from scenarios.lessons.places import PlaceKind, Pointer
 from tui.actions.selection import Selection
 from tui.handlers.screen_interface import ScreenInterface
-from tui.lessons.lesson_panel import LessonShown, shown_lesson
+from tui.lessons.lesson_panel import LessonShown, rows_for, shown_lesson
 
 if TYPE_CHECKING:
     from scenarios.lessons.player import Player
@@ -27,6 +27,9 @@ class LessonScreen(ScreenInterface, Protocol):
 
     def point_at(self, place: PlaceKind | None, page: str) -> None:
         """Mark a part of the screen as the one that the lesson points at, and open a page; the overview if `page` is empty."""
+
+    def rearrange(self) -> None:
+        """Lay out the panels and show the changes."""
 
     def open_next(self, target: PlayTarget) -> None:
         """End this session and open another, without asking."""
@@ -53,6 +56,16 @@ class LessonControls:
     def player(self) -> Player | None:
         """The player of the lesson that runs, or None."""
         return None if self.run is None else self.run.player
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the lesson's panel needs much room: for a table, or for the end."""
+        return self.run is not None and (bool(self.run.player.lesson.columns) or self.run.player.phase is Phase.END)
+
+    def rows_for(self, width: int) -> int:
+        """Return the number of lines that the lesson needs beside an open page."""
+        shown = self.shown()
+        return 0 if shown is None else rows_for(shown, self.screen.paint, width)
 
     @property
     def place(self) -> PlaceKind | None:
@@ -130,6 +143,8 @@ class LessonControls:
             self._keep(player)
         if player.phase is not Phase.TIME and player.now.point != self._pointed:
             self._point(player.now.point)
+        else:
+            self.screen.rearrange()
 
     def _keep(self, player: Player) -> None:
         """Write the progress. A problem is shown once."""

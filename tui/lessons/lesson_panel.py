@@ -150,6 +150,12 @@ def paint_lesson(shown: LessonShown, paint: Palette, size: tuple[int, int]) -> l
     return [*lines, keys][:height]
 
 
+def rows_for(shown: LessonShown, paint: Palette, width: int) -> int:
+    """Return the number of lines that the panel needs without its table. A question that is not answered yet needs room for the reply."""
+    body = _body(shown, paint, min(width - 2, WIDEST))
+    return len(body) + 2 + (3 if shown.choices and not shown.replied else 0)
+
+
 def _paragraphs(text: str, paint: Palette, style: Style, width: int, indent: str = " ") -> list[Strip]:
     out: list[Strip] = []
     for number, paragraph in enumerate(part for part in text.split("\n") if part.strip()):
@@ -235,7 +241,7 @@ def _keys(shown: LessonShown, paint: Palette, width: int) -> Strip:
         words = (("⏎", "skips"),) if not shown.paused else (("Space", "lets time pass"), ("⏎", "skips"))
         row.add(f"{left} to go  ", paint.strong)
     elif shown.phase is Phase.END:
-        words = (("⏎", "closes this panel"), ("L", "more lessons"))
+        words = (("Space", "lets time pass"), ("⏎", "closes this panel"), ("L", "more lessons"))
     else:
         words = ()
     for key, label in (*words, ("⌫", "a step back")):

@@ -16,6 +16,10 @@ ROWS: Final = 11
 ROWS_WITH_TABLE: Final = 15
 """The lines on a small screen if the lesson has a table."""
 
+LEAST_ROWS: Final = 6
+LEAST_PAGE: Final = 8
+"""The minimum numbers of lines of the lesson's panel and of a page, if they share the screen."""
+
 MORE_ROWS: Final = 16
 """The lines on a medium screen."""
 
@@ -23,7 +27,9 @@ LEAST_EVENTS: Final = 3
 """The minimum number of lines of the panel above the lesson, including its headline."""
 
 
-def with_lesson(layout: Layout, width: int, height: int, *, partitions: int, table: bool, place: PlaceKind | None, page: bool) -> Layout:
+def with_lesson(
+    layout: Layout, width: int, height: int, *, partitions: int, table: bool, place: PlaceKind | None, page: bool, needed: int = ROWS
+) -> Layout:
     """Return the layout while a lesson runs.
 
     Args:
@@ -33,6 +39,7 @@ def with_lesson(layout: Layout, width: int, height: int, *, partitions: int, tab
         table: whether the lesson has a table.
         place: the part of the screen that the lesson points at, or None.
         page: whether a page is open.
+        needed: the number of lines that the lesson needs beside a page.
     """
     if layout.size is SizeClass.MINIMAL:
         return attrs.evolve(layout, minimal=None, lesson=layout.minimal)
@@ -40,7 +47,7 @@ def with_lesson(layout: Layout, width: int, height: int, *, partitions: int, tab
         return _wide(layout, width, height, page)
     bottom = height - 1
     if page:
-        rows = min(ROWS if layout.size is SizeClass.SMALL else MORE_ROWS, bottom - 2 - 8)
+        rows = min(max(LEAST_ROWS, needed), bottom - 2 - LEAST_PAGE)
         return Layout(
             layout.size, layout.header, layout.footer, layout.tabs, page=Region(0, 2, width, bottom - 2 - rows), lesson=Region(0, bottom - rows, width, rows)
         )  # fmt: skip

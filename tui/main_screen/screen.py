@@ -249,8 +249,10 @@ class MainScreen(Screen[None]):
         if self.pages.page is not None and layout.size is not SizeClass.MINIMAL and self.lesson.player is None:
             layout = layout.with_page(width, height)
         if self.lesson.player is not None:
+            page = self.pages.page is not None
             layout = with_lesson(
-                layout, width, height, partitions=len(view.partitions), table=bool(self.lesson.player.lesson.columns), place=self.lesson.place, page=self.pages.page is not None
+                layout, width, height, partitions=len(view.partitions), table=self.lesson.is_long, place=self.lesson.place, page=page,
+                needed=self.lesson.rows_for(width) if page else 0,
             )  # fmt: skip
         if layout == panels.layout:
             return False
@@ -404,7 +406,7 @@ class MainScreen(Screen[None]):
         self.panels.point_at(place)
         if page:
             self.navigation.open_page(page)
-        elif place is not None:
+        elif place is not None or self.lesson.is_long:
             self.navigation.leave_page()
         self.rearrange()
         (self.panels.grid if self.lesson.run is None else self.panels.lesson).focus()

@@ -59,6 +59,7 @@ class LessonRun:
         self.player: Final = player
         self._begun: dict[int, _Begun] = {}
         self._wait: _Wait | None = None
+        self._waited_after: tuple[int, str] | None = None
         self._observed: tuple[int, int, int] | None = None
 
     def begin(self) -> None:
@@ -93,8 +94,13 @@ class LessonRun:
                 if not self._is_time_over():
                     return changed
                 player.time_passed(self.moment)
-            elif player.phase is not Phase.ACT or not self._has_moved() or not player.observe(self.moment):
+            elif player.phase is not Phase.ACT or not self._has_moved():
                 return changed
+            elif not player.observe(self.moment):
+                self._wait_for_effect()
+                return changed
+            elif self._wait is not None:
+                self._stop_waiting()
             changed = True
 
     def _note_beginning(self) -> None:
@@ -131,12 +137,29 @@ class LessonRun:
             wait = self._wait = _Wait(deadline, target, acts)
             history.limit = target
             seconds = (target - cluster.now) / SECOND
-            self.session.playback.set_speed(next((speed for speed in SPEEDS if seconds <= speed * WALL_SECONDS), SPEEDS[-1]))
+            self.session.playback.set_speed(next((speed for speed in SPEEDS if speed >= 1 and seconds <= speed * WALL_SECONDS), SPEEDS[-1]))
             self.session.playback.play()
         if cluster.now < wait.target:
             return False
         self._stop_waiting()
         return True
+
+    def _wait_for_effect(self) -> None:
+        """If the person has acted, and what the step waits for will follow after some time, let that time pass."""
+        history, step = self.session.history, self.player.step
+        cluster, begun = history.cluster, self._begun[self.player.now.index]
+        acts = (history.replay_run.acts_done, history.branch.name)
+        done = (begun.position.acts + len(step.acts), begun.branch.name)
+        if not step.patience or step.wait_for is None or acts == done or acts == self._waited_after:
+            if self._wait is not None and (acts == done or cluster.now >= self._wait.target):
+                self._stop_waiting()
+            return
+        self._waited_after = acts
+        assert isinstance(cluster, Cluster), "a lesson runs a cluster"
+        target = time_of(cluster, step.wait_for, step.patience)
+        self._wait = _Wait(target, target, acts)
+        history.limit = target
+        self.session.playback.play()
 
     def _stop_waiting(self) -> None:
         self._wait = None
@@ -161,11 +184,11 @@ class LessonRun:
                 player.go_on(self.moment)
             case Phase.CHOOSE:
                 player.choose(choice, self.moment)
-            case Phase.ACT:
+            case Phase.ACT if self._wait is None:
                 refused = self._perform(player.help())
                 if refused:
                     player.stuck = refused
-            case Phase.TIME if self._wait is not None:
+            case Phase.TIME | Phase.ACT if self._wait is not None:
                 self.session.history.run_until(self._wait.target)
         self.settle()
 
