@@ -19,7 +19,7 @@ from typing import Final
 
 from scenarios.io.standard_streams import OutputLost, escaping_streams, print_error, print_lines
 from tui.arguments.console import Parser
-from tui.commands import ask, explore, exports, learn, library, logs, play, records, run, segments, serve, sweep
+from tui.commands import ask, explore, exports, learn, library, logs, play, records, run, serve, sweep
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 from tui.kafka_tools import describe, groups, operations, transactions
 
@@ -42,8 +42,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     explore: ("explore",),
     describe: ("import", "describe"),
     exports: ("checkpoints", "metrics"),
-    segments: ("segments",),
-    records: ("audit", "trace"),
+    records: ("segments", "audit", "trace"),
     operations: ("reassign", "leader-election"),
     transactions: ("transactions",),
     groups: ("groups",),
