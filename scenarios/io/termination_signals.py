@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import Final
+
+from scenarios.io.dropped_exceptions import call_if_dropped
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals after which a command cleans up and exits."""
@@ -68,18 +69,6 @@ class _Signals:
             raise Terminated(self.came)
 
 
-def _report_unraisable(signals: _Signals, report: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
-    """Return a `sys.unraisablehook` that sends a dropped signal again, and passes all other exceptions to `report`."""
-
-    def hook(dropped: sys.UnraisableHookArgs) -> None:
-        if dropped.exc_type is Terminated:
-            signals.dropped()
-        else:
-            report(dropped)
-
-    return hook
-
-
 _signals: _Signals | None = None
 
 
@@ -96,7 +85,6 @@ def raise_on_signals(seconds: float | None = None) -> Iterator[None]:
         yield
         return
     _signals = _Signals()
-    report_unraisable, sys.unraisablehook = sys.unraisablehook, _report_unraisable(_signals, sys.unraisablehook)
     before = {number: signal.getsignal(number) for number in (*SIGNALS, *([] if seconds is None else [signal.SIGALRM]))}
     taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN or number == signal.SIGALRM]
     try:
@@ -104,13 +92,13 @@ def raise_on_signals(seconds: float | None = None) -> Iterator[None]:
             signal.signal(number, _signals.handle)
         if seconds is not None:
             signal.setitimer(signal.ITIMER_REAL, seconds)
-        yield
+        with call_if_dropped(Terminated, _signals.dropped):
+            yield
     finally:
         if seconds is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number in taken:
             signal.signal(number, before[number] or signal.SIG_DFL)
-        sys.unraisablehook = report_unraisable
         _signals = None
 
 

@@ -7,6 +7,12 @@ import signal
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import Final
+
+from scenarios.io.dropped_exceptions import call_if_dropped
+
+RAISE_AGAIN: Final = 0.01
+"""The delay, in seconds, before the block is interrupted again, if Python dropped the exception because it was raised in a finalizer."""
 
 
 class TimeLimitExceeded(Exception):
@@ -32,7 +38,8 @@ def time_limit(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        with call_if_dropped(TimeLimitExceeded, lambda: signal.setitimer(signal.ITIMER_REAL, RAISE_AGAIN)):
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before or signal.SIG_DFL)

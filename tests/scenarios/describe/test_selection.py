@@ -115,11 +115,12 @@ def test_before_2_2_a_pattern_that_nothing_matches_prints_nothing() -> None:
 @pytest.mark.parametrize("pattern", ["(a+)+", "(a|aa)+", "(?=(a+)+b)" * 3])
 def test_a_pattern_that_backtracks_without_end_is_refused_in_time(pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "PATTERN_SECONDS", 0.2)
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(ValueError, match=r"takes longer than 0\.2 s; avoid nested repetitions"):
         select_topics(topics("a" * 60 + "_"), pattern, NEW)
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    monkeypatch.undo()
     assert [topic.name for topic in select_topics(topics("aaa"), "(a+)+", NEW)] == ["aaa"]
 
 
