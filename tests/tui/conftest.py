@@ -5,6 +5,7 @@ time of a short test, and waits for an application only as long as it has someth
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,8 @@ from textual.app import App
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
+
+from tui.handlers import prompts
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -57,15 +60,22 @@ def pilot_waits_for_the_event_loop() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def messages_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the messages of the footer, which would disappear after five seconds, however little of a test has run by then."""
+    monkeypatch.setattr(prompts, "MESSAGE_SECONDS", 3_600.0)
+
+
 async def nothing_to_do(_min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
-    """Wait until no callback is ready and the screen has painted all its changes, but no longer than a number of seconds.
+    """Wait until no callback is ready and the screen has painted all its changes, but no longer than a number of seconds of processor time.
+    On a busy machine, the wall time passes while the application does not run.
 
     An application handles a new size, and paints, when its timers fire: 120 and 60 times a second. This function does so without waiting for
     the timers.
     """
-    deadline = asyncio.get_running_loop().time() + max_sleep
+    deadline = time.process_time() + max_sleep
     await no_callback_ready(deadline)
-    while await paint(active_app.get()) and asyncio.get_running_loop().time() < deadline:
+    while await paint(active_app.get()) and time.process_time() < deadline:
         await no_callback_ready(deadline)
 
 
@@ -75,7 +85,7 @@ async def no_callback_ready(deadline: float) -> None:
     """
     loop = asyncio.get_running_loop()
     alone = 0
-    while alone < 3 and loop.time() < deadline:
+    while alone < 3 and time.process_time() < deadline:
         await asyncio.sleep(0)
         alone = 0 if loop._ready else alone + 1  # type: ignore[attr-defined]
 

@@ -14,7 +14,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.io.escaping import escape_value
 from scenarios.language.script import read_script
-from tests.tui.app.test_playground import playing, screen_text
+from tests.tui.app.test_playground import playing, screen_text, searched
 from tests.tui.test_snapshots import SCREENS
 from tui.actions.all_actions import ACTIONS
 from tui.actions.context import Option, Question
@@ -126,10 +126,7 @@ async def test_the_palette_of_commands_takes_nothing_for_markup(monkeypatch: pyt
         await pilot.press("colon")
         await pilot.pause()
         await pilot.press(*"kill")
-        for _ in range(20):
-            await pilot.pause(0.05)
-            if f"of {escape_value(HOSTILE)}" in screen_text(app):
-                break
+        await searched(app, pilot)
         assert f"of {escape_value(HOSTILE)}" in screen_text(app)
         assert_harmless(app)
 
