@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.command import CommandList, CommandPalette
+from textual.css.query import NoMatches
 from textual.widgets import Input
+from textual.worker import Worker
 
 from tui.dialogs.dialog import LEAVE, TypeAheadScreen
 
@@ -37,6 +39,18 @@ class TypeAheadCommandPalette(TypeAheadScreen[None], CommandPalette):
         """Yield Textual's widgets, with a `PaletteCommandList` in place of Textual's list."""
         for widget in super().compose():
             yield PaletteCommandList() if type(widget) is CommandList else widget
+
+    def run_worker(self, work: Any, *args: Any, **kwargs: Any) -> Worker[Any]:
+        """Start a search. If the palette has closed before the search starts, there is no list to fill, which is no error."""
+
+        async def search() -> None:
+            try:
+                await work()
+            except NoMatches:
+                if not self.is_abandoned:
+                    raise
+
+        return super().run_worker(search, *args, **kwargs)
 
     def _action_command_list(self, command: str) -> None:
         with contextlib.suppress(LookupError):  # Textual's list cannot scroll by a page before its first layout

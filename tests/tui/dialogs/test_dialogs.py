@@ -62,6 +62,19 @@ async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
         assert (len(main_screen.session.history.branch.acts), before) == (acts, main_screen.session.playback.playing)
 
 
+async def test_the_palette_can_close_before_its_search_starts() -> None:
+    async with playing() as (app, _main_screen, pilot):
+        await pilot.press("colon")
+        palette = app.screen
+        palette.query_one(Input).value = "bookmark"
+        await pilot.pause(0)
+        assert isinstance(palette, TypeAheadCommandPalette)
+        palette._gather_commands("bookmarks")
+        palette.remove_children()
+        await pilot.pause()
+        assert app._exception is None
+
+
 async def test_enter_and_answers_that_come_early_count_too() -> None:
     async with playing() as (app, main_screen, pilot):
         await at_once(app, pilot, "g2s\r")
