@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +21,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.logs.log_header import make_header
 from scenarios.logs.log_writer import LogWriter
+from spark_reports import report
 from spark_reports.compute import session_settings
 from spark_reports.spark.session import spark_session
 from spark_reports.tables.result import Report
@@ -26,14 +29,38 @@ from tests.spark_reports.together import WRITERS, Writer
 
 Tables = dict[str, list[dict[str, Any]]]
 
+CONNECT_PORT = "spark.connect.grpc.binding.port"
+
+
+def free_port() -> int:
+    """Return a loopback port that is not in use."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Provide a session that interprets its query plans, as reports on few events do. Generating and compiling code would take longer than
     running the plans.
     """
-    with spark_session("local[2]", {**session_settings.INTERPRETED, "spark.sql.adaptive.enabled": "false"}, brief=True) as session:
+    connect = {"spark.connect.grpc.binding.address": "127.0.0.1", CONNECT_PORT: str(free_port())}
+    settings = {**session_settings.INTERPRETED, "spark.sql.adaptive.enabled": "false", **connect}
+    with spark_session("local[2]", settings, brief=True) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def connect_url(spark: Any) -> str:
+    """Serve Spark Connect from the Java of the session, on the loopback network, until the session ends. Return the URL."""
+    spark._jvm.org.apache.spark.sql.connect.service.SparkConnectService.start(spark.sparkContext._jsc.sc())
+    return f"sc://127.0.0.1:{spark.conf.get(CONNECT_PORT)}"
+
+
+@pytest.fixture
+def in_this_session(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the test runs, commands of this process use the session of all tests instead of starting another Java."""
+    monkeypatch.setattr(report, "spark_session", lambda *_, **__: contextlib.nullcontext(spark))
 
 
 @pytest.fixture(scope="session")

@@ -2,66 +2,77 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import resource
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
+from spark_reports.compute import compute_tables
 from spark_reports.errors import ReportError
 from spark_reports.logs.unpack import unpack
 from spark_reports.spark import failures
 from spark_reports.spark.java import Java, java_home
+from spark_reports.tables.result import Report
+from tests.spark_reports.conftest import Reported
 from tests.spark_reports.event_logs import event, log_text, write_log
+from tui.cli import main
 
 pytestmark = pytest.mark.spark
-
-ROOT = Path(__file__).resolve().parents[2]
-
-REPORT = """
-import resource, sys
-from spark_reports.compute import compute_tables
-from tui.cli import main
-compute = compute_tables.compute_tables
-def limited(*arguments):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
-    return compute(*arguments)
-compute_tables.compute_tables = limited
-sys.exit(main(["report", *sys.argv[1:]]))
-"""
-"""A program that runs `isrlab report`, and that cannot make a file larger than 512 bytes once Spark runs."""
 
 
 @pytest.fixture
 def full_disk() -> Iterator[None]:
     """While the test runs, no file of this process can grow beyond 512 bytes, as if the disk were full."""
+    with no_larger_files():
+        yield
+
+
+@contextlib.contextmanager
+def no_larger_files() -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (512, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_this_session")
 @pytest.mark.parametrize(
     ("target", "options"),
     [("tables", ("-o", "tables")), ("page.html", ("--html", "page.html"))],
 )
-def test_a_report_that_does_not_fit_leaves_the_one_that_stood_there(target: str, options: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_report_that_does_not_fit_leaves_the_one_that_stood_there(
+    target: str,
+    options: tuple[str, ...],
+    tmp_path: Path,
+    follower_killed: Reported,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The disk becomes full when Spark runs. Tables are written while they are computed, and a page is written afterwards."""
     write_log(tmp_path / "s.jsonl", [event(0, "topic-created", topic="orders", partitions=1, replication_factor=3)], end=3_000_000)
     (tmp_path / "tables" / "sessions").mkdir(parents=True)
     for name in ("page.html", "tables/sessions/part-00000.parquet"):
         (tmp_path / name).write_text("what stood there")
     before = {path: path.is_file() and path.read_text() for path in tmp_path.rglob("*")}
-    done = subprocess.run(
-        [sys.executable, "-c", REPORT, "s.jsonl", "-q", *options],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (2, "")
-    (told,) = done.stderr.splitlines()
+    monkeypatch.chdir(tmp_path)
+    with contextlib.ExitStack() as at_end:
+
+        def compute_and_fill(*arguments: Any) -> Report:
+            at_end.enter_context(no_larger_files())
+            return compute(*arguments) if target == "tables" else follower_killed.report
+
+        compute = compute_tables.compute_tables
+        monkeypatch.setattr(compute_tables, "compute_tables", compute_and_fill)
+        code = main(["report", "s.jsonl", "-q", *options])
+    captured = capsys.readouterr()
+    assert (code, captured.out) == (2, "")
+    (told,) = captured.err.splitlines()
     assert told.endswith(": cannot be written: File too large")
     assert target in told
     assert {path: path.is_file() and path.read_text() for path in tmp_path.rglob("*")} == before

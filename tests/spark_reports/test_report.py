@@ -1,4 +1,4 @@
-"""`main_report` from end to end, with each run in its own process: the content of stdout, stderr, and the files."""
+"""`main_report` from end to end: the content of stdout, stderr, and the files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import zstandard
 from pyarrow import parquet
 
 from scenarios.io.csv_values import csv_value
+from spark_reports.report import main_report
 from tests.spark_reports.event_logs import HEADER, event, log_text, write_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -51,10 +52,10 @@ def without_java(tmp_path: Path) -> dict[str, str]:
     return {"PATH": str(tools), "HOME": str(tmp_path)}
 
 
-def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
-    """One run writes tables for people, CSV, and Parquet, because each run starts Spark. `test_clusters` tests JSON and the Java of this
-    machine.
-    """
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write three good logs, one of which is compressed and one of which is torn, and six bad ones."""
+    place = tmp_path_factory.mktemp("logs")
     changed = {"topic": "orders", "partition": 0, "replicas": [1, 2, 3]}
     events = [
         event(0, "topic-created", topic="orders", partitions=1, replication_factor=3),
@@ -64,7 +65,7 @@ def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
         event(1_000_000, "records-lost", topic="orders", partition=0, from_offset=500, to_offset=1000),
         event(1_000_000, "produce-acked", topic="orders", partition=0, records=3, acks=-1, latency_us=2_500),
     ]
-    logs = tmp_path / "logs {a,b} [x]* #1 ünï%20"
+    logs = place / "logs {a,b} [x]* #1 ünï%20"
     logs.mkdir()
     write_log(logs / "_good: one.jsonl", events, end=3_000_000)
     (logs / "[red]killed.jsonl").write_text(log_text(events, None) + '{"seq": 6, "t": 1000')
@@ -76,17 +77,15 @@ def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
     packed = zstandard.ZstdCompressor().compress(log_text(events[:2], 2_000_000).encode())
     (logs / "packed.jsonl.zst").write_bytes(packed)
     (logs / "damaged.jsonl.zst").write_bytes(packed[:30] + bytes(30))
-    cwd = tmp_path / "cwd"
-    cwd.mkdir()
+    return logs
 
-    done = report(logs, environ=without_java(tmp_path), cwd=cwd, out_dir=str(tmp_path / "out"), csv=True, parquet=True)
 
-    assert done.returncode == 2, done.stderr
-    # What it does and what is wrong, but nothing of Spark's own.
-    assert "WARN" not in done.stderr
-    told = done.stderr.splitlines()
+def check_messages(stderr: str) -> None:
+    """Check that stderr has the progress, one message for each bad log, one for the torn log, and nothing of Spark's own."""
+    assert "WARN" not in stderr
+    told = stderr.splitlines()
     complaints = [line for line in told if line.startswith("isrlab: ")]
-    assert len(complaints) == 7, done.stderr
+    assert len(complaints) == 7, stderr
     progress = [line for line in told if line not in complaints]
     assert (progress[0], progress[1].split(" (")[0]) == ("starting Spark …", "reading 5 logs")
     assert max(map(len, complaints)) < 400
@@ -101,6 +100,26 @@ def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
     )
     for name in names:
         assert sum(name in line for line in complaints) == 1
+
+
+def test_good_and_bad_logs_together_without_java(logs: Path, tmp_path: Path) -> None:
+    """A process of its own starts the Java that comes with the packages. `test_clusters` tests the Java of this machine."""
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
+    done = report(logs, environ=without_java(tmp_path), cwd=cwd, compare=True)
+    assert done.returncode == 2, done.stderr
+    check_messages(done.stderr)
+    shown = [line.split() for line in done.stdout.splitlines()]
+    assert ["records", "lost", "500", "500", "0", "yes"] in shown
+    assert list(cwd.iterdir()) == []
+
+
+@pytest.mark.usefixtures("in_this_session")
+def test_tables_for_people_csv_and_parquet_in_one_run(logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`test_clusters` tests JSON."""
+    assert main_report([logs], out_dir=tmp_path / "out", csv=True, parquet=True) == 2
+    done = capsys.readouterr()
+    check_messages(done.err)
     written = {path.name for path in (tmp_path / "out").iterdir()}
     names = {path.stem for path in (tmp_path / "out").glob("*.csv")}
     assert {"sessions", "overview", "elections", "records", "comparison"} < names
@@ -126,10 +145,9 @@ def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
     assert [sum(int(of) for (of,) in rows("availability", "under_replicated_us"))] == [2_000_000]
     assert rows("records", "lost") == [("500",), ("500",)]
     assert sorted(rows("overview", "session", "records_lost")) == [("[red]killed", "500"), ("_good: one", "500"), ("packed", "0")]
-    shown = [line.split() for line in done.stdout.splitlines()]
+    shown = [line.split() for line in done.out.splitlines()]
     assert ["records", "lost", "500", "500", "0", "yes"] in shown
     assert ["[red]killed", "orders", "all", "1", "3", "0", "0", "2.5ms", "2.5ms", "2.5ms", "2.5ms", "-"] in shown
-    assert list(cwd.iterdir()) == []
 
 
 def test_a_master_that_is_none_is_one_message(tmp_path: Path) -> None:

@@ -1,5 +1,4 @@
-"""Real Spark clusters for tests: a standalone master with workers, and a Connect server. They use PySpark's own jars, and only the loopback
-network.
+"""Real Spark clusters for tests: a standalone master with workers. They use PySpark's own jars, and only the loopback network.
 
 Each process leads its own process group, so that the processes that it starts (executors) end with it. `stop` ends all remaining processes,
 whatever the test did.
@@ -9,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -45,13 +44,6 @@ def quick_java() -> str:
     return shlex.join([*BRIEF, *(options_to_use(archive) if archive.exists() else ())])
 
 
-def free_port() -> int:
-    """Return a loopback port that is not in use."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @attrs.define
 class SparkProcesses:
     """Processes that are started from PySpark's jars and use one scratch directory."""
@@ -59,8 +51,8 @@ class SparkProcesses:
     scratch: Path
     running: dict[str, subprocess.Popen[bytes]] = attrs.field(factory=dict)
 
-    def start(self, name: str, *command: str) -> None:
-        """Start `spark-class` (or another of Spark's programs) with these arguments."""
+    def start(self, name: str, *arguments: str) -> None:
+        """Start `spark-class` with these arguments."""
         conf = self.scratch / "conf"
         if not conf.exists():
             conf.mkdir(parents=True)
@@ -76,12 +68,11 @@ class SparkProcesses:
             "SPARK_LOCAL_DIRS": str(self.scratch / "local"),
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_DAEMON_JAVA_OPTS": options,
-            "SPARK_SUBMIT_OPTS": options,
-            "SPARK_DAEMON_MEMORY": "256m" if command[0] == "spark-class" else "1g",
+            "SPARK_DAEMON_MEMORY": "256m",
         }
         with (self.scratch / f"{name}.log").open("wb") as log:
             self.running[name] = subprocess.Popen(
-                [str(home / "bin" / command[0]), *command[1:]],
+                [str(home / "bin" / "spark-class"), *arguments],
                 cwd=self.scratch,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -125,31 +116,13 @@ def spark_processes(scratch: Path) -> Iterator[SparkProcesses]:
 def standalone_cluster(scratch: Path, workers: int = 2) -> Iterator[tuple[str, SparkProcesses]]:
     """Start a standalone master and its workers `worker-1`, `worker-2`, and so on, with one core each. Provide the URL of the master."""
     with spark_processes(scratch) as processes:
-        port = free_port()
-        url = f"spark://127.0.0.1:{port}"
-        processes.start(
-            "master", "spark-class", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"
-        )  # fmt: skip
+        processes.start("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         processes.wait_for("master", "New state: ALIVE")
+        (url,) = set(re.findall(r"spark://127\.0\.0\.1:\d+", processes.said("master")))
         for number in range(1, workers + 1):
             processes.start(
-                f"worker-{number}", "spark-class", "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0",
+                f"worker-{number}", "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0",
                 "--cores", "1", "--memory", "1g", "--work-dir", str(scratch / f"work-{number}"), url,
             )  # fmt: skip
         processes.wait_for("master", "Registering worker", workers)
         yield url, processes
-
-
-@contextlib.contextmanager
-def connect_server(scratch: Path) -> Iterator[str]:
-    """Start a Spark Connect server on this machine with two cores, and provide its URL."""
-    with spark_processes(scratch) as processes:
-        port = free_port()
-        processes.start(
-            "connect", "spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[2]",
-            "--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.connect.grpc.binding.address=127.0.0.1",
-            "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.bindAddress=127.0.0.1",
-            "--conf", f"spark.sql.warehouse.dir={(scratch / 'warehouse').as_uri()}", "spark-internal",
-        )  # fmt: skip
-        processes.wait_for("connect", "Spark Connect server started")
-        yield f"sc://127.0.0.1:{port}"

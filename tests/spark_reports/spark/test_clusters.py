@@ -28,7 +28,7 @@ from scenarios.sweeps.grid_file.read_grid import load_grid
 from scenarios.sweeps.output.result_files import write_results
 from spark_reports.summaries.registry import SUMMARIES
 from tests.scenarios.sweeps.grids import TEXT
-from tests.spark_reports.spark.clusters import SparkProcesses, connect_server, quick_java, standalone_cluster
+from tests.spark_reports.spark.clusters import SparkProcesses, quick_java, standalone_cluster
 from tests.spark_reports.together import Writer, summarized_together
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.cluster]
@@ -132,9 +132,8 @@ def test_a_sweep_on_a_standalone_cluster_outlives_a_worker(standalone: tuple[str
     assert same(swept, tmp_path / "out")
 
 
-def test_report_and_sweep_on_spark_connect(swept: Path, session: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
+def test_report_and_sweep_on_spark_connect(swept: Path, session: tuple[str, dict[str, Any]], connect_url: str, tmp_path: Path) -> None:
     pytest.importorskip("pyspark.sql.connect.session")
-    with connect_server(tmp_path / "server") as url:
-        check_report(session, "--master", url, *FEW_TASKS, *INTERPRETED)
-        ended(isrlab("sweep", str(swept / "grid.yaml"), "--runs", str(RUNS), "--master", url, "-o", str(tmp_path / "out"), "-q"))
+    check_report(session, "--master", connect_url, *FEW_TASKS, *INTERPRETED)
+    ended(isrlab("sweep", str(swept / "grid.yaml"), "--runs", str(RUNS), "--master", connect_url, "-o", str(tmp_path / "out"), "-q"))
     assert same(swept, tmp_path / "out")
