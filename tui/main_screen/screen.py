@@ -16,6 +16,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.screen import Screen
+from textual.timer import Timer
 
 from core.kafka.errors import KafkaError
 from core.kafka.events import NOTABLE
@@ -60,6 +61,11 @@ from tui.session.loading import LoadedSession
 from tui.session.play_target import PlayTarget
 from tui.terminal.compositor import compose_panels, is_open, write
 
+PAUSE: Final = 0.001
+"""The wall time between two slices of work, in seconds. A key passes through several queues of Textual before it is handled, which takes
+less time.
+"""
+
 _FOCUS_KEYS: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home")
 
 
@@ -100,6 +106,8 @@ class MainScreen(Screen[None]):
         self.actions = ActionRunner(loaded, self, self.selection, self.saving, self._calls(), self.navigation.open_page)
         self.garbage = GarbageCollection(own_process=loaded.own_process)
         self._last_frame = 0.0
+        self._work_timer: Timer | None = None
+        session.playback.pace_frames(1 / display.frames)
         self._frames = 0
         self._calm_frame = -1  # number of the frame if only offsets and time have changed since the last frame; otherwise -1 (everything)
         self._shown_version = -1
@@ -280,6 +288,20 @@ class MainScreen(Screen[None]):
         self.garbage.after_frame()
         if not self.session.playback.moving:
             self._start_or_stop_frames()
+        self._work_later()
+
+    def _work_later(self) -> None:
+        """If the frame has more work to do, do the next slice of it after a pause, in which keys that arrived meanwhile are handled. A page
+        that must catch up with the session goes first.
+        """
+        if self._work_timer is None and self.session.playback.unfinished and not (self.pages.page is not None and self.pages.page.unfinished):
+            self._work_timer = self.set_timer(PAUSE, self._work)
+
+    def _work(self) -> None:
+        self._work_timer = None
+        if self.session.playback.unfinished:
+            self.session.playback.work()
+            self._work_later()
 
     def refresh_view(self) -> None:
         """Take a new view and show it."""

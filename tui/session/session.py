@@ -26,7 +26,7 @@ from core.lab.views.cluster_view import ClusterView
 from core.lab.views.incremental_view import IncrementalView
 from core.lab.views.view_builder import lags
 from core.sim.events import seq_of
-from tui.session.playback import FRAME_BUDGET, Playback
+from tui.session.playback import SLICE, Playback
 from tui.session.status import RunSoFar, SessionStatus
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ class Session:
         playback: the playback that advances virtual time.
     """
 
-    def __init__(self, start: PlayableFactory, *, log: EventLogWriter | None = None, budget: float = FRAME_BUDGET) -> None:
+    def __init__(self, start: PlayableFactory, *, log: EventLogWriter | None = None, budget: float = SLICE) -> None:
         """Start playing at speed 1.
 
         Args:
             start: the function that builds the cluster or scenario to play.
             log: the writer of the event log, or None if no log is being written.
-            budget: the time budget of a frame, in seconds.
+            budget: the maximum time of one slice of work, in seconds.
         """
         self.history = History(start, log=log, clock=time.process_time)
         self.playback = Playback(self.history, budget)

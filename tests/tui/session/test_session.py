@@ -73,6 +73,39 @@ def test_what_the_budget_does_not_allow_is_said() -> None:
     assert session.playback.reached is not None
 
 
+def test_the_time_between_frames_is_used_and_the_rate_shown_is_the_rate_reached() -> None:
+    session = real_session()
+    playback, history = session.playback, session.history
+    playback._budget = 0.0  # 32 steps in each slice
+    playback.frame(0.0)
+    assert not playback.unfinished, "nothing is due"
+    playback.set_speed(100)
+    playback.frame(0.05)
+    assert playback.unfinished
+    while playback.unfinished:
+        playback.work()
+    assert history.cluster.now == 5 * SECOND
+    playback.set_speed(math.inf)
+    starts = []
+    while playback.reached is None:
+        starts.append(history.cluster.now)
+        playback.frame(0.05)
+        for _ in range(20):
+            assert playback.unfinished, "as fast as it can always has more to do"
+            playback.work()
+    assert playback.reached == pytest.approx((starts[-1] - starts[0]) / SECOND / (0.05 * (len(starts) - 1)))
+    history.pause()
+    assert not playback.unfinished
+
+
+def test_the_long_frames_of_a_slow_link_count_in_full() -> None:
+    session = fake_session(budget=5.0)
+    session.playback.pace_frames(0.5)
+    for _ in range(4):
+        session.playback.frame(0.5)
+    assert session.history.cluster.now == 2 * SECOND
+
+
 def test_speeds_go_up_and_down_the_ladder() -> None:
     session = fake_session()
     assert [session.playback.faster() for _ in range(20)][-1] == SPEEDS[-1] == 1000
