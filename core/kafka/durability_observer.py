@@ -101,9 +101,7 @@ class DurabilityObserver(Protocol):
         `created` is the time when the batch was created, in µs, and `timestamp` is that time by the producer's clock.
         """
 
-    def acknowledged(
-        self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int, producer: str, batch_id: int, node: str
-    ) -> None:
+    def acknowledged(self, tp: TopicPartition, term: Term, base: int, count: int, producer: str, batch_id: int, node: str) -> None:
         """Record that a producer received the acknowledgment of a batch from a broker. `node` is the broker's address."""
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:

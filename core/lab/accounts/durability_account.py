@@ -37,7 +37,6 @@ from core.lab.accounts.processing_account import Processing, ProcessingAccount
 from core.lab.accounts.retry_account import RetryAccount
 from core.lab.accounts.service_account import ServiceAccount
 from core.sim.journal import Journal
-from core.sim.state.append_only_list import AppendOnlyList
 
 
 def _ignore(*_: object) -> None:
@@ -64,7 +63,6 @@ class DurabilityAccount:
         partitions: the account of each partition.
         elections: the number of elections of each kind: clean, unclean, preferred, eligible, last-known.
         shrinks, expands: the number of committed ISR changes, by leader.
-        latencies: the produce latencies of acknowledged batches, in µs, by (topic, acks), in order of acknowledgment.
         exposed: the brokers that can be elected and lack committed records, by partition, as last recorded in the journal.
         check_exposure: the function to call when committed records of a partition might have become exposed or safe.
         electable_brokers_changed: the function to call when the set of electable brokers might have changed, for any partition.
@@ -80,7 +78,7 @@ class DurabilityAccount:
     """
 
     __slots__ = (
-        "_first_failures", "_pending_batches", "check_exposure", "consumption", "electable_brokers_changed", "elections", "expands", "exposed", "followers_behind", "journal", "latencies",
+        "_first_failures", "_pending_batches", "check_exposure", "consumption", "electable_brokers_changed", "elections", "expands", "exposed", "followers_behind", "journal",
         "partitions", "polled_by_members", "processing", "record_observer", "records_in_hand", "requests_may_repeat", "retries", "services", "shrinks",
     )  # fmt: skip
 
@@ -89,7 +87,6 @@ class DurabilityAccount:
     elections: Final[dict[str, int]]
     shrinks: Final[dict[int, int]]
     expands: Final[dict[int, int]]
-    latencies: Final[dict[tuple[str, int], AppendOnlyList[int]]]
     exposed: Final[dict[TopicPartition, dict[int, None]]]
     processing: Final[ProcessingAccount]
     consumption: Final[ConsumptionAccount]
@@ -104,7 +101,6 @@ class DurabilityAccount:
         self.elections = {}
         self.shrinks = {}
         self.expands = {}
-        self.latencies = {}
         self.exposed = {}
         self.check_exposure: Callable[[TopicPartition], None] = _ignore
         self.electable_brokers_changed: Callable[[], None] = _ignore
@@ -236,9 +232,7 @@ class DurabilityAccount:
         if self.record_observer is not None:
             self.record_observer.batch_failed(producer, batch_id, sent_at, event)
 
-    def acknowledged(
-        self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int, producer: str, batch_id: int, node: str
-    ) -> None:
+    def acknowledged(self, tp: TopicPartition, term: Term, base: int, count: int, producer: str, batch_id: int, node: str) -> None:
         """Record that a producer received the acknowledgment for a batch from a broker."""
         if self.record_observer is not None:
             self.record_observer.batch_acknowledged(producer, batch_id, tp, FetchedRange(base, base + count, term, 0), node)
@@ -252,7 +246,6 @@ class DurabilityAccount:
                 self.journal.emit(events.LostRecordsSeen.kind, tp.topic, tp.partition, term.epoch, start, end, end - start, 0)
         held.add(base, base + count)
         account.acked_count += count
-        self.latencies.setdefault((tp.topic, acks), AppendOnlyList()).append(latency)
         if account.log is not None and term.epoch < account.leader_epoch:
             compare_with_leader(self.journal, tp, account)
 

@@ -168,8 +168,7 @@ class WorkloadClient(Client):
             return
         if response.error == errors.NONE:
             if response.term is not None:
-                latency = self.journal.now - pending.invoked
-                self.account.acknowledged(self.tp, self.acks, response.term, response.base, 1, latency, self.name, pending.row.uid, sender)
+                self.account.acknowledged(self.tp, response.term, response.base, 1, self.name, pending.row.uid, sender)
             self._end(response.correlation, OK, "")
         elif response.error in NOT_APPENDED:
             pending.sent_to = ""

@@ -312,10 +312,7 @@ class Sender:
         client = self.client
         if response.error == errors.NONE:
             assert response.term is not None
-            latency = client.journal.now - batch.created
-            client.account.acknowledged(
-                batch.tp, batch.acks, response.term, response.base, batch.count, latency, client.name, batch.id, sender
-            )
+            client.account.acknowledged(batch.tp, response.term, response.base, batch.count, client.name, batch.id, sender)
             self._complete_batch(batch, response.base, response.base + batch.count)
         elif response.error == errors.DUPLICATE_SEQUENCE_NUMBER:  # appended before, at an offset that the leader does not know anymore
             self._complete_batch(batch, NO_OFFSET, NO_OFFSET)

@@ -47,7 +47,7 @@ class Session:
             term.append(Batch(0, records, 100 * records, "p1", self.sent, timestamp))
         if acked:
             node = f"b{term.leader}"
-            self.account.acknowledged(TP, 1, term, base, records, self.cluster.now - timestamp, "p1", self.sent, node)
+            self.account.acknowledged(TP, term, base, records, "p1", self.sent, node)
 
     def commit(self) -> None:
         """Commit everything, and tell the audit."""
@@ -234,7 +234,7 @@ def test_a_lost_copy_of_a_record_that_remains_is_no_loss() -> None:
     """The durability account loses the offset that was acknowledged. The audit still finds the record at the offset of the first attempt."""
     session = Session()
     session.produce(0, records=2, copies=2, acked=False)
-    session.account.acknowledged(TP, 1, session.term, 2, 2, 0, "p1", 1, "b2")
+    session.account.acknowledged(TP, session.term, 2, 2, "p1", 1, "b2")
     session.log.truncate_to(2)
     session.account.became_leader(TP, 2, 4, session.log)
     session.commit()
