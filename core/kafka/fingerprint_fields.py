@@ -42,6 +42,7 @@ from core.kafka.group_coordinator.classic_group.group_records import GroupMetada
 from core.kafka.group_coordinator.consumer_group.consumer_group import ConsumerGroup, MemberTimers
 from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.log.leader_term import Term
+from core.kafka.log.packed_batches import PackedBatches
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.producer_state_entry import ProducerStateEntry, VerificationStateEntry
 from core.kafka.log.replica_log import ReplicaLog
@@ -117,6 +118,7 @@ KAFKA_FIELDS: Final[Table] = {
     ProducerBatch: Declared(history=("id", "created_by", "delays"), times=("created", "queued_at", "sent_at")),
     ReplicaLog: Declared(history=("last_append_event",), times=("last_flush",)),
     Term: Declared(history=("_ends", "_totals", "latest")),
+    PackedBatches: Declared(history=("data",)),  # bytes that depend on the version of zlib
     TransactionStateManager: Declared(history=("clients", "opened")),
     TransactionMetadata: Declared(times=("start_time", "update_time")),
     VerificationStateEntry: Declared(times=("created",), labels={"guard": "guard"}),

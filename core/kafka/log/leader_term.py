@@ -11,10 +11,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
 from core.kafka.log.control_record import EndTransactionMarker
+from core.kafka.log.packed_batches import BATCHES_PER_BLOCK, PackedBatches, pack, unpack
 from core.sim.journal import Column
 from core.sim.state.append_only_list import AppendOnlyList
 
@@ -52,17 +53,22 @@ BatchFields = tuple[int, int, int, str, int, int, int, int, int, bool, object]
 timestamp_of: Final = itemgetter(Batch._fields.index("timestamp"))
 """A function that returns the timestamp of a batch."""
 
+_end_of, _total_of, _timestamp_of_block = attrgetter("end"), attrgetter("total"), attrgetter("timestamp")
+"""Functions that return the fields of a block by which blocks are searched."""
+
 
 class Term:
     """A leadership term: its epoch, its leader, and the batches that the leader appended.
 
-    The end offsets and the cumulative sizes of the batches are computed on demand, so an append only adds one tuple.
+    The end offsets and the cumulative sizes of the batches are computed on demand, so an append only adds one tuple. Only the last batches are
+    kept as tuples; older ones are packed (`core.kafka.log.packed_batches`).
 
     Attributes:
         epoch: the leader epoch.
         leader: the leader's broker ID.
-        written: the fields of each `Batch`, in offset order without gaps. Each batch is a plain tuple, because creating a plain tuple is
-            four times as fast as creating a `Batch`.
+        packed: the blocks of the first batches of the term, of `BATCHES_PER_BLOCK` batches each.
+        written: the fields of each further `Batch`, in offset order without gaps. Each batch is a plain tuple, because creating a plain tuple
+            is four times as fast as creating a `Batch`.
         bytes: the size of all batches.
         latest: the last batch in the form that fetch responses contain; most fetches read this batch.
         stamped: whether some timestamps come from producers whose clocks are wrong, in which case timestamps can decrease.
@@ -70,16 +76,19 @@ class Term:
         compacted: whether log compaction has removed parts of the term (`CompactedTerm`).
     """
 
-    __slots__ = ("_ends", "_totals", "bytes", "compacted", "epoch", "has_producer_ids", "latest", "leader", "stamped", "written")
+    __slots__ = (
+        "_ends", "_totals", "bytes", "compacted", "epoch", "has_producer_ids", "latest", "leader", "packed", "stamped", "written",
+    )  # fmt: skip
 
     epoch: Final[int]
     leader: Final[int]
-    written: Final[list[BatchFields]]
+    packed: Final[list[PackedBatches]]
 
     def __init__(self, epoch: int, leader: int) -> None:
         self.epoch = epoch
         self.leader = leader
-        self.written = AppendOnlyList()
+        self.packed = AppendOnlyList()
+        self.written: list[BatchFields] = AppendOnlyList()
         self.bytes = 0
         self.latest: FetchedRecords = (-1, -1, self, 0, None)
         self.stamped = False
@@ -99,29 +108,103 @@ class Term:
     def append(self, batch: BatchFields) -> Column:
         """Append a batch. Return the end offset of the batch."""
         base, size = batch[0], batch[2]
-        self.written.append(batch)
+        written = self.written
+        if len(written) == 2 * BATCHES_PER_BLOCK:
+            self._pack()
+            written = self.written
+        written.append(batch)
         self.bytes += size
         end: Column = base + batch[1]
         self.latest = (base, end, self, size, None)
         return end
+
+    def _pack(self) -> None:
+        """Pack the older half of the batches that are kept as tuples."""
+        written, packed = self.written, self.packed
+        packed.append(pack(written[:BATCHES_PER_BLOCK], packed[-1].total if packed else 0))
+        self.written = AppendOnlyList(written[BATCHES_PER_BLOCK:])
+        self._ends = self._totals = None
 
     @property
     def origin(self) -> Term:
         """The term as its leader wrote it, before log compaction. Compaction does not change which term identifies a record."""
         return self
 
+    # --- batches by number -----------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """The number of batches."""
+        return len(self.packed) * BATCHES_PER_BLOCK + len(self.written)
+
     @property
     def batches(self) -> list[Batch]:
         """All batches."""
-        return [*map(Batch._make, self.written)]
+        return [Batch._make(fields) for block in self.packed for fields in unpack(block)[0]] + [*map(Batch._make, self.written)]
+
+    def fields(self, number: int) -> BatchFields:
+        """Return the fields of the batch at an index."""
+        first = len(self.packed) * BATCHES_PER_BLOCK
+        if number >= first:
+            return self.written[number - first]
+        fields: BatchFields = unpack(self.packed[number // BATCHES_PER_BLOCK])[0][number % BATCHES_PER_BLOCK]
+        return fields
 
     def batch(self, number: int) -> Batch:
         """Return the batch at an index."""
-        return Batch._make(self.written[number])
+        return Batch._make(self.fields(number))
 
-    @property
-    def ends(self) -> list[int]:
-        """The exclusive end offset of each batch."""
+    def end_of(self, number: int) -> int:
+        """Return the end offset of the batch at an index."""
+        fields = self.fields(number)
+        return fields[0] + fields[1]
+
+    def number_after(self, offset: int) -> int:
+        """Return the index of the first batch that ends after an offset; the number of batches if there is none."""
+        packed, first = self.packed, len(self.packed) * BATCHES_PER_BLOCK
+        if packed and offset < packed[-1].end:
+            block = bisect_right(packed, offset, key=_end_of)
+            return block * BATCHES_PER_BLOCK + bisect_right(unpack(packed[block])[1], offset)
+        return first + bisect_right(self._written_ends(), offset)
+
+    def number_at(self, offset: int) -> int:
+        """Return the index of the first batch that ends at or after an offset; the number of batches if there is none."""
+        packed, first = self.packed, len(self.packed) * BATCHES_PER_BLOCK
+        if packed and offset <= packed[-1].end:
+            block = bisect_left(packed, offset, key=_end_of)
+            return block * BATCHES_PER_BLOCK + bisect_left(unpack(packed[block])[1], offset)
+        return first + bisect_left(self._written_ends(), offset)
+
+    def number_above(self, size: int) -> int:
+        """Return the index of the first batch at whose end the size of the term exceeds a number of bytes; the number of batches if there is
+        none.
+        """
+        packed, first = self.packed, len(self.packed) * BATCHES_PER_BLOCK
+        if packed and size < packed[-1].total:
+            block = bisect_right(packed, size, key=_total_of)
+            return block * BATCHES_PER_BLOCK + bisect_right(unpack(packed[block])[2], size)
+        return first + bisect_right(self._written_totals(), size)
+
+    def number_later(self, timestamp: int) -> int:
+        """Return the index of the first batch whose timestamp is after a time, in µs; the number of batches if there is none. The timestamps
+        must not decrease (`stamped`).
+        """
+        packed, first = self.packed, len(self.packed) * BATCHES_PER_BLOCK
+        if packed and timestamp < packed[-1].timestamp:
+            block = bisect_right(packed, timestamp, key=_timestamp_of_block)
+            return block * BATCHES_PER_BLOCK + bisect_right(unpack(packed[block])[0], timestamp, key=timestamp_of)
+        return first + bisect_right(self.written, timestamp, key=timestamp_of)
+
+    def _total(self, number: int) -> int:
+        """Return the size of this term up to and including the batch at an index, in bytes."""
+        first = len(self.packed) * BATCHES_PER_BLOCK
+        if number >= first:
+            return self._written_totals()[number - first]
+        total: int = unpack(self.packed[number // BATCHES_PER_BLOCK])[2][number % BATCHES_PER_BLOCK]
+        return total
+
+    def _written_ends(self) -> list[int]:
+        """The end offset of each batch that is not packed."""
         ends = self._ends
         if ends is None:
             ends = self._ends = AppendOnlyList()
@@ -129,23 +212,29 @@ class Term:
             ends += [batch[0] + batch[1] for batch in self.written[len(ends) :]]
         return ends
 
-    @property
-    def totals(self) -> list[int]:
-        """The cumulative size of this term up to and including each batch, in bytes."""
+    def _written_totals(self) -> list[int]:
+        """The size of this term up to and including each batch that is not packed, in bytes."""
         totals = self._totals
         if totals is None:
             totals = self._totals = AppendOnlyList()
         known = len(totals)
         if known < len(self.written):
             sizes = [batch[2] for batch in self.written[known:]]
-            totals += accumulate(sizes, initial=totals.pop()) if known else accumulate(sizes)
+            if known:
+                totals += accumulate(sizes, initial=totals.pop())
+            else:
+                sizes[0] += self.packed[-1].total if self.packed else 0
+                totals += accumulate(sizes)
         return totals
+
+    # --- batches by offset -----------------------------------------------------------------------------------------
 
     def batches_within(self, start: int, end: int) -> list[Batch]:
         """Return the batches that have records in [start, end), in offset order."""
-        ends = self.ends
-        first, last = bisect_right(ends, start), bisect_left(ends, end)
-        return [*map(Batch._make, self.written[first : last + 1])]
+        first, last, packed = self.number_after(start), self.number_at(end) + 1, len(self.packed) * BATCHES_PER_BLOCK
+        if first >= packed:
+            return [*map(Batch._make, self.written[first - packed : last - packed])]
+        return [self.batch(number) for number in range(first, min(last, self.count))]
 
     def last_end(self, start: int, end: int) -> int:
         """Return the end offset of the last batch in [start, end), but at most `end`. If the range has no batch, return `start`."""
@@ -160,12 +249,11 @@ class Term:
 
         All records in a batch have the batch's timestamp.
         """
-        written = self.written
-        first = bisect_right(self.ends, start)
+        first = self.number_after(start)
         if not self.stamped:
-            first = bisect_left(written, timestamp, first, key=timestamp_of)
-        for number in range(first, len(written)):
-            batch = written[number]
+            first = max(first, self.number_later(timestamp - 1))
+        for number in range(first, self.count):
+            batch = self.fields(number)
             if batch[0] >= end:
                 break
             if timestamp_of(batch) >= timestamp:
@@ -175,25 +263,30 @@ class Term:
     def bytes_before(self, offset: int) -> int:
         """Return the total size of this term's records below an offset, in bytes. The calculation assumes that all records in a batch have
         the same size."""
-        ends = self.ends
-        i = bisect_left(ends, offset)
-        if i == len(ends):
-            return self.bytes
-        total = self.totals[i]
-        if ends[i] == offset:
-            return total
-        base, records, size = self.written[i][:3]
+        packed = self.packed
+        if not packed or offset > packed[-1].end:
+            ends = self._written_ends()
+            i = bisect_left(ends, offset)
+            if i == len(ends):
+                return self.bytes
+            total = self._written_totals()[i]
+            if ends[i] == offset:
+                return total
+            base, records, size = self.written[i][:3]
+        else:
+            number = self.number_at(offset)
+            total = self._total(number)
+            base, records, size = self.fields(number)[:3]
         return total - size + size * max(offset - base, 0) // records
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
         """Return the largest offset, up to `end`, below which the records of this term total at most `limit` bytes. If the first record
         after `start` exceeds the limit, return the offset after this record."""
-        totals = self.totals
-        i = bisect_right(totals, limit)
-        if i == len(totals):
+        number = self.number_above(limit)
+        if number == self.count:
             return end
-        base, records, size = self.written[i][:3]
-        before = totals[i] - size
+        base, records, size = self.fields(number)[:3]
+        before = self._total(number) - size
         within = base + (limit - before) * records // max(size, 1)
         return max(start + 1, min(end, within))
 

@@ -7,8 +7,6 @@ the settings and on the batches before it, and isrlab updates the base offsets b
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from core.kafka.log.index.segment_indexes import SegmentIndexes
 from core.kafka.log.leader_term import Run, Term, timestamp_of
 from core.kafka.log.log_config import LogConfig
@@ -29,16 +27,16 @@ def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> 
     for run in runs:
         term, at = run.term, max(run.start, base)
         while at < run.end:
-            i = bisect_right(term.ends, at)
-            if i == len(term.written):  # log compaction removed the rest of the run
+            i = term.number_after(at)
+            if i == term.count:  # log compaction removed the rest of the run
                 break
             if since < 0:
                 since = term.batch(i).timestamp
             floor = term.bytes_before(at)
-            full = bisect_right(term.totals, floor + config.segment_bytes - used, i)
+            full = max(i, term.number_above(floor + config.segment_bytes - used))
             aged = _first_younger(term, since + config.segment_us, i)
             first = max(min(full, aged), i + (used == 0))
-            if first == len(term.written) or term.batch(first).base >= run.end:
+            if first == term.count or term.batch(first).base >= run.end:
                 used += term.bytes_before(run.end) - floor
                 at = run.end
             else:
@@ -72,5 +70,5 @@ def _rolled_batch_by_batch(bases: tuple[int, ...], runs: tuple[Run, ...], config
 def _first_younger(term: Term, time: int, first: int) -> int:
     """Return the index of the first batch, starting at index `first`, whose timestamp is after `time`."""
     if not term.stamped:
-        return bisect_right(term.written, time, first, key=timestamp_of)
-    return next((i for i in range(first, len(term.written)) if timestamp_of(term.written[i]) > time), len(term.written))
+        return max(first, term.number_later(time))
+    return next((i for i in range(first, term.count) if timestamp_of(term.fields(i)) > time), term.count)

@@ -88,7 +88,7 @@ def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
         last = [batch for run in runs if run.start < end for batch in run.term.batches_within(max(start, run.start), min(end, run.end))]
         return last[-1].timestamp if last else 0
     term = log.terms[bisect_right(log.starts, end - 1) - 1]
-    return term.batch(bisect_right(term.ends, end - 1)).timestamp
+    return term.batch(term.number_after(end - 1)).timestamp
 
 
 def batch_boundary(log: ReplicaLog, offset: int) -> int:
@@ -97,6 +97,6 @@ def batch_boundary(log: ReplicaLog, offset: int) -> int:
         return min(offset, log.leo)
     at = bisect_right(log.starts, offset) - 1
     term = log.terms[at]
-    number = bisect_right(term.ends, offset)
-    base = term.batch(number).base if number < len(term.written) else offset
+    number = term.number_after(offset)
+    base = term.batch(number).base if number < term.count else offset
     return max(log.starts[at], min(offset, base))

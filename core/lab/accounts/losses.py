@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -55,9 +54,10 @@ def _by_producer(
     tp: TopicPartition, account: PartitionAccount, term: Term, start: int, end: int, acknowledged: bool, read: bool
 ) -> list[Loss]:
     found: list[Loss] = []
-    at, i = start, bisect_right(term.ends, start)
-    while at < end and i < len(term.written):
-        batch, stop = term.batch(i), min(end, term.ends[i])
+    at, i = start, term.number_after(start)
+    while at < end and i < term.count:
+        batch = term.batch(i)
+        stop = min(end, batch.base + batch.records)
         event, until = 0, stop
         for cause in () if account.losses is None else account.losses.loss_causes:
             if cause.term is term and cause.start <= at < cause.end:
@@ -68,5 +68,5 @@ def _by_producer(
         else:
             found.append(Loss(tp, batch.producer, term.epoch, at, until, acknowledged, read, event))
         at = until
-        i += at >= term.ends[i]
+        i += at >= batch.base + batch.records
     return found

@@ -47,7 +47,7 @@ class StoredRecords:
         runs, high_watermark = ((), 0) if log is None else (log.runs(), log.high_watermark)
         stored = self.offsets[tp] = {term: OffsetSet.of(known) for term, known in self._audit.committed.get(tp, {}).items()}
         for run in self._audit.deleted.get(tp, ()):
-            if run.start < (end := min(run.end, run.term.ends[-1])):
+            if run.start < (end := min(run.end, run.term.end_of(run.term.count - 1))):
                 stored.setdefault(run.term, OffsetSet()).add(run.start, end)
         for run in runs:
             stored.setdefault(run.term, OffsetSet()).add(run.start, min(run.end, high_watermark))

@@ -48,7 +48,7 @@ class RowIndex:
         known = self._terms.get(term)
         if known is None:
             known = self._terms[term] = TermRows()
-        while known.read < len(term.written):
+        while known.read < term.count:
             batch = term.batch(known.read)
             known.read += 1
             if type(batch.content) is tuple:

@@ -7,7 +7,6 @@ to the same `CompactedTerm`. Cleaning never changes offsets, and a run still cov
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -111,9 +110,8 @@ class CompactedTerm(Term):
 
     def retained_within(self, start: int, end: int) -> list[RetainedBatch]:
         """Return the batches that overlap [start, end), each with only its records in that range."""
-        ends = self.ends
         found = []
-        for each in self.retained[bisect_right(ends, start) : bisect_left(ends, end) + 1]:
+        for each in self.retained[self.number_after(start) : self.number_at(end) + 1]:
             if each.batch.base < end:
                 if start <= each.batch.base and each.end <= end:
                     found.append(each)
@@ -152,10 +150,8 @@ class CompactedTerm(Term):
     def offset_within(self, start: int, end: int, limit: int) -> int:
         """Return the end offset of the last whole batch that ends within the first `limit` bytes of this term. Return at least the end of
         the first batch after `start`, even if this batch exceeds the limit."""
-        ends = self.ends
-        first = bisect_right(ends, start)
-        number = max(bisect_right(self.totals, limit) - 1, first)
-        return min(end, ends[number]) if number < len(ends) else end
+        number = max(self.number_above(limit) - 1, self.number_after(start))
+        return min(end, self.end_of(number)) if number < self.count else end
 
 
 def retained_within(term: Term, start: int, end: int) -> list[RetainedBatch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.settings.setting import MAX_INT
@@ -38,5 +38,5 @@ def last_modified(log: ReplicaLog, start: int, end: int, now: int) -> int:
     for run in reversed(log.physical_runs(start)):
         if max(run.start, start) < min(run.end, end):
             origin = run.term.origin
-            return min(now, origin.batch(bisect_right(origin.ends, min(run.end, end) - 1)).timestamp)
+            return min(now, origin.batch(origin.number_after(min(run.end, end) - 1)).timestamp)
     return 0

@@ -104,7 +104,7 @@ class Replicas:
         old, new = self.leader, self.follower
         boundary = batch_boundary(old, new.leo)
         if boundary < new.leo:
-            self.fetch(next(end for run in old.runs() for end in run.term.ends if end >= new.leo))
+            self.fetch(next(end for run in old.runs() for each in run.term.batches if (end := each.base + each.records) >= new.leo))
         new.term, new.now = Term(old.term.epoch + 1, 3 - old.term.leader), old.now
         old.truncate_to(new.leo)
         new.truncate_to(new.leo)
