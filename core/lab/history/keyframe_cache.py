@@ -16,7 +16,7 @@ from core.lab.history.replay_run import EventTap, ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 STEPS_BETWEEN_KEYFRAMES: Final = 32
-"""The minimum number of steps between two keyframes, which the cache doubles whenever it is full."""
+"""The minimum number of steps between two keyframes."""
 
 CPU_SHARE_OF_DELTAS: Final = 0.055
 """The share of CPU time for keyframes that store only the changes since the last whole keyframe."""
@@ -39,8 +39,13 @@ MAX_SECONDS_PER_OBJECT: Final = 10e-6
 MAX_KEYFRAMES: Final = 2_000
 """The maximum number of keyframes in the cache. Each lookup scans all keyframes."""
 
-MAX_OBJECTS: Final = 500_000
+MAX_OBJECTS: Final = 400_000
 """The maximum number of objects in all keyframes together. Each object in a keyframe takes about 150 bytes."""
+
+FINEST_GAP: Final = 1 / 256
+"""When the cache is full, it drops keyframes such that a gap between two of them is at most this share of the steps since then. If the cache
+is still full, the gaps become twice as large.
+"""
 
 LARGE_CLUSTER_REPLICAS: Final = 3_000
 """A cluster with more replicas than this number counts as large.
@@ -75,8 +80,9 @@ class Keyframe(ReprMixin):
         position: the position at which the snapshot was taken.
         acts: the acts that were performed before the keyframe.
         playable: the snapshot of the `Playable` at this position.
-        step_index: the sequence number of the last event of each step before the keyframe.
+        step_index: the sequence numbers of the last events of the last steps before the keyframe.
         acted: the virtual time, in µs, and the number of steps at the last act.
+        weight: the approximate number of objects whose states the keyframe does not share with the one before it.
     """
 
     position: Position
@@ -84,6 +90,7 @@ class Keyframe(ReprMixin):
     playable: PlayableSnapshot
     step_index: StepIndex
     acted: tuple[int, int]
+    weight: int
 
     def is_on_path_of(self, acts: Sequence[PlayedAct]) -> bool:
         """Return whether a session that performs the given acts passes through the moment of this keyframe."""
@@ -101,8 +108,9 @@ def no_time() -> float:
 class KeyframeCache:
     """A cache that takes and keeps keyframes.
 
-    A keyframe is due when its cost is a small share of the work since the last one. If the cache holds too many keyframes or objects,
-    it drops every second keyframe and doubles the minimum distance between keyframes.
+    A keyframe is due when its cost is a small share of the work since the last one. If the cache holds too many keyframes or objects, it drops
+    some. The gaps between the remaining keyframes are larger further back in time, so the memory of a session does not grow with its length:
+    going back a minute repeats a second, and going back a day repeats some minutes.
 
     Attributes:
         keyframes: the keyframes, in the order of their steps.
@@ -147,12 +155,14 @@ class KeyframeCache:
         if playable is None:
             self._off = True
             return
+        size = playable.cluster_snapshot.weight if shares else len(playable.cluster_snapshot)
         keyframe = Keyframe(
             replay_run.position,
             tuple(replay_run.acts[: replay_run.acts_done]),
             playable,
-            replay_run.step_index.prefix(len(replay_run.step_index)),
+            replay_run.step_index.tail(),
             replay_run.acted,
+            size,
         )
         if not self.keyframes or replay_run.steps >= self.keyframes[-1].position.steps:
             self.keyframes.append(keyframe)
@@ -163,7 +173,6 @@ class KeyframeCache:
             share = CPU_SHARE_OF_LARGE_CLUSTER if large else CPU_SHARE_OF_DELTAS if shares else CPU_SHARE_OF_WHOLE_KEYFRAMES
         else:
             share = CPU_SHARE_WHILE_TRAVELLING
-        size = playable.cluster_snapshot.weight if shares else len(playable.cluster_snapshot)
         cost = min(
             ended - started, MAX_SECONDS_PER_OBJECT * size, 2 * self._charged[shares]
         )  # the first one and some later ones take longer
@@ -177,9 +186,7 @@ class KeyframeCache:
         if large:
             self._thin_out_far_ones()
         elif (self._objects > MAX_OBJECTS or len(self.keyframes) > MAX_KEYFRAMES) and len(self.keyframes) > 1:
-            self._every *= 2
-            self.keyframes = self.keyframes[::2]
-            self._objects = self._weigh()
+            self._thin_out()
 
     def _look_later(self, steps: int, now: float, left: float) -> None:
         """Estimate, from the pace since the last keyframe, when half of the time to the next keyframe has passed, and read the clock again
@@ -201,9 +208,29 @@ class KeyframeCache:
         at = bisect_left(keyframe, steps, key=_steps)
         return any(abs(steps - each.position.steps) < self._every for each in keyframe[max(at - 1, 0) : at + 1])
 
-    def _weigh(self) -> int:
-        wholes = {id(keyframe.playable.cluster_snapshot.objects): len(keyframe.playable.cluster_snapshot) for keyframe in self.keyframes}
-        return sum(wholes.values()) + sum(keyframe.playable.cluster_snapshot.weight for keyframe in self.keyframes)
+    def _thin_out(self) -> None:
+        """Drop keyframes until a quarter of the cache is free."""
+        gap = FINEST_GAP
+        while len(self.keyframes) > 2 and (self._objects > MAX_OBJECTS * 3 // 4 or len(self.keyframes) > MAX_KEYFRAMES * 3 // 4):
+            self._drop_between(gap)
+            gap *= 2
+
+    def _drop_between(self, gap: float) -> None:
+        """Drop keyframes such that the gaps between the remaining ones are at most the given share of the steps since then, if possible. The
+        newest and the oldest keyframe remain. States that a dropped keyframe shares with the next one now belong to that one alone.
+        """
+        keyframes = self.keyframes
+        kept = [keyframes[-1]]
+        newest = kept[0].position.steps
+        for number in range(len(keyframes) - 2, -1, -1):
+            each, later = keyframes[number], kept[-1]
+            before = keyframes[number - 1].position.steps
+            if number and later.position.steps - before <= gap * (newest - before):
+                kept[-1] = attrs.evolve(later, weight=min(later.weight + each.weight, len(later.playable.cluster_snapshot)))
+            else:
+                kept.append(each)
+        self.keyframes = kept[::-1]
+        self._objects = sum(each.weight for each in self.keyframes)
 
     def _thin_out_far_ones(self) -> None:
         """If there are more keyframes than a large cluster can have, drop some of them. The gaps between the remaining keyframes are larger
@@ -228,5 +255,5 @@ def _steps(keyframe: Keyframe) -> int:
 def restore_run(keyframe: Keyframe, acts: Sequence[PlayedAct], event_tap: EventTap, *, in_place: bool = False) -> ReplayRun:
     """Return a run that starts at the position of a keyframe. With `in_place`, restore the cluster object that the keyframe was taken from."""
     replay_run = ReplayRun(keyframe.playable.restore(event_tap, in_place=in_place), event_tap, acts)
-    replay_run.restore_position(keyframe.position, keyframe.step_index.prefix(len(keyframe.step_index)), keyframe.acted)
+    replay_run.restore_position(keyframe.position, keyframe.step_index.tail(), keyframe.acted)
     return replay_run

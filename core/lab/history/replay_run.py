@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from core.kafka.events import EventTuple
 from core.lab.acts import Act
@@ -43,13 +44,18 @@ class EventTap:
         self.sink(event)
 
 
-class StepIndex:
-    """An index of the last sequence number of every step or act that recorded events, in order.
+STEPS_KEPT: Final = 65_536
+"""The number of steps that a step index keeps at least. They cover all events in memory (`core.lab.history.event_buffer.RING_SIZES`)."""
 
-    All runs of a branch share one list of sequence numbers. Each index uses only the part of the list up to its own position.
+
+class StepIndex:
+    """An index of the last sequence number of the last steps or acts that recorded events, in order.
+
+    All runs of a branch share one list of sequence numbers. Each index uses only the part of the list up to its own position. A day of a busy
+    cluster has tens of millions of steps, so the index drops old ones.
     """
 
-    __slots__ = ("_all", "_count")
+    __slots__ = ("_all", "_complete", "_count")
 
     def __init__(self, seq: int = 0) -> None:
         """Create a step index that is empty or has one entry.
@@ -58,6 +64,7 @@ class StepIndex:
         """
         self._all = array("q", [seq] if seq else [])
         self._count = len(self._all)
+        self._complete = True
 
     def __len__(self) -> int:
         return self._count
@@ -71,19 +78,35 @@ class StepIndex:
             self._all = shared[:count]
             self._all.append(seq)
         self._count = count + 1
+        if count == 2 * STEPS_KEPT:
+            self._all, self._count, self._complete = self._all[count + 1 - STEPS_KEPT : count + 1], STEPS_KEPT, False
 
     def prefix(self, count: int) -> StepIndex:
         """Return an index that contains only the first `count` entries of this index."""
         other = StepIndex()
-        other._all, other._count = self._all, count
+        other._all, other._count, other._complete = self._all, count, self._complete
         return other
+
+    def tail(self) -> StepIndex:
+        """Return an index of the last two steps, which does not share the list of this index. It knows how the last step began."""
+        other = StepIndex()
+        other._all = self._all[max(0, self._count - 2) : self._count]
+        other._count, other._complete = len(other._all), self._complete and self._count <= 2
+        return other
+
+    def reaches_back_to(self, seq: int) -> bool:
+        """Return whether the index has all steps since the one that recorded event `seq`, and the one before it."""
+        return self._complete or (self._count > 0 and self._all[0] < seq)
 
     def prefix_to(self, seq: int) -> StepIndex:
         """Return an index that contains only the steps that ended at or before the given event."""
         return self.prefix(bisect_right(self._all, seq, 0, self._count))
 
     def seq_before_step_of(self, seq: int) -> int:
-        """Return the sequence number of the last event before the step that recorded event `seq`; 0 if there is none."""
+        """Return the sequence number of the last event before the step that recorded event `seq`; 0 if there is none.
+
+        The index must reach back to the event, as it does for the last event.
+        """
         index = bisect_left(self._all, seq, 0, self._count)
         return self._all[index - 1] if index > 0 else 0
 

@@ -78,6 +78,8 @@ class TravelTask:
                 list(acts) == list(known.acts)
                 and destination.is_known(known)
                 and known.event_buffer.retains_after(keyframe.position.seq + 1)
+                and known.step_index is not None
+                and known.step_index.reaches_back_to(keyframe.position.seq)
             )
             self.event_buffer = known.event_buffer if self.events_known else known.event_buffer.prefix(keyframe.position.seq)
             is_shown = keyframe.playable.cluster_snapshot.is_of(shown)
@@ -134,6 +136,7 @@ class TravelTask:
                 if should_yield():
                     return False
         self._arrive()
+        replay_run.step_index = ends.prefix_to(replay_run.event_tap.seq)
         self.event_buffer = known.event_buffer.prefix(replay_run.event_tap.seq)
         return True
 

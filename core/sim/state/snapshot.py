@@ -212,8 +212,13 @@ class Objects:
         return len(self) > self.first + self.first // 8 + 64 or len(self._known) > 3 * self.first + 10_000
 
     def pruned(self) -> Objects:
-        """Return the objects that can still be reached. Objects that can no longer be reached remain in earlier snapshots."""
-        return Objects(self.roots, self)
+        """Return the objects that can still be reached. Objects that can no longer be reached remain in earlier snapshots.
+
+        No further snapshot is taken of this object, so it forgets which values were visited. There can be ten times as many as objects.
+        """
+        pruned = Objects(self.roots, self)
+        self._known = {}
+        return pruned
 
     def update(self) -> int:
         """Read all objects, including new ones. Return how many places are no longer shared with the last snapshot."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from core.lab import acts
 from core.lab.history import keyframe_cache as keyframe_cache
+from core.lab.history import replay_run
 from core.lab.history.destination import Destination
 from core.lab.history.history import History
 from core.lab.history.replay_run import StepIndex
@@ -44,6 +47,45 @@ def test_keyframes_make_going_back_short() -> None:
 def test_a_keyframe_that_costs_much_is_taken_seldom() -> None:
     often, seldom = played(10, Clock(0.0)), played(10, Clock(0.0005))
     assert len(often.keyframe_cache.keyframes) > 5 * len(seldom.keyframe_cache.keyframes) > 0
+
+
+def test_a_full_cache_keeps_fewer_keyframes_further_back_and_every_moment_can_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyframe_cache, "MAX_OBJECTS", 6_000)
+    monkeypatch.setattr(replay_run, "STEPS_KEPT", 64)
+    history, seen = played(0), []
+    for _ in range(40):
+        history.run_until(history.cluster.now + SECOND)
+        seen.append((history.replay_run.position, history.view()))
+        assert history.keyframe_cache._objects <= keyframe_cache.MAX_OBJECTS
+    history.record_branch_end()
+    steps = [kept.position.steps for kept in history.keyframe_cache.keyframes]
+    gaps = [later - before for before, later in pairwise(steps)]
+    assert max(gaps[len(gaps) // 2 :]) < max(gaps[: len(gaps) // 2])
+    assert sum(kept.weight for kept in history.keyframe_cache.keyframes) == history.keyframe_cache._objects
+    for position, view in (seen[2], seen[38], seen[20]):
+        history.go_to(Destination(position=position))
+        assert history.view() == view
+        before = history.replay_run.event_tap.seq
+        assert history.step_back()
+        assert 0 < before - history.replay_run.event_tap.seq < 20
+    history.go_to_end()
+    assert history.replay_run.position == seen[-1][0]
+
+
+def test_a_step_index_keeps_the_last_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay_run, "STEPS_KEPT", 10)
+    ends = StepIndex()
+    early = ends
+    for seq in range(2, 2_000, 3):
+        if seq == 14:
+            early = ends.prefix(len(ends))
+        ends.append(seq)
+        assert ends.seq_before_step_of(ends.last) == (seq - 3 if seq > 2 else 0)
+    assert 10 <= len(ends) <= 20
+    assert (early.last, early.seq_before_step_of(11)) == (11, 8)
+    assert [early.reaches_back_to(2), ends.reaches_back_to(2), ends.reaches_back_to(1_990)] == [True, False, True]
+    last = ends.tail()
+    assert (len(last), last.last, last.seq_before_step_of(last.last), last.reaches_back_to(5)) == (2, ends.last, ends.last - 3, False)
 
 
 def test_a_large_cluster_is_kept_where_nobody_sees_it_move(monkeypatch: pytest.MonkeyPatch) -> None:
