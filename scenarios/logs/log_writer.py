@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,6 +56,8 @@ class LogWriter:
         self._count = 0
         self._last_time = 0
         self.failed: OSError | None = None
+        self.on_failure: Callable[[str], object] = str
+        """The function to call with a message when a write fails for the first time. The session can go on without its log."""
         self._pack = packer() if is_packed_name(path) else None
         self._frames: list[tuple[int, int]] = []
         """The frames of a compressed log, as (number of lines before the frame, position of the frame in the file)."""
@@ -95,6 +98,10 @@ class LogWriter:
                 self.flush()
 
     def _encode_events(self) -> None:
+        if self.failed is not None:
+            self._events.clear()  # otherwise, a session that goes on for days would keep them all
+            self._lines.clear()
+            return
         take = self._events.popleft
         events = [take() for _ in range(len(self._events))]
         if events:
@@ -168,6 +175,7 @@ class LogWriter:
             self._output.write(chunk)
         except OSError as wrong:
             self.failed = wrong
+            self.on_failure(f"{self._output.failed(wrong)}; the session goes on without its log")
 
     def _flush_regularly(self) -> None:
         while not self._closing.wait(FLUSH_SECONDS * 0.8):

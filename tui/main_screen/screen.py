@@ -294,7 +294,11 @@ class MainScreen(Screen[None]):
         """If the frame has more work to do, do the next slice of it after a pause, in which keys that arrived meanwhile are handled. A page
         that must catch up with the session goes first.
         """
-        if self._work_timer is None and self.session.playback.unfinished and not (self.pages.page is not None and self.pages.page.unfinished):
+        if (
+            self._work_timer is None
+            and self.session.playback.unfinished
+            and not (self.pages.page is not None and self.pages.page.unfinished)
+        ):
             self._work_timer = self.set_timer(PAUSE, self._work)
 
     def _work(self) -> None:

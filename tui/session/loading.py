@@ -149,6 +149,8 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
 
     try:
         session = Session(under(chosen.release), log=writer)
+        if writer is not None:
+            writer.on_failure = session.history.notices.append
         if free:
             for act in DEFAULT_ACTS:
                 session.history.do(act)

@@ -4,6 +4,7 @@ they can be truncated like plain logs.
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,27 @@ def test_what_is_packed_is_the_log(tmp_path: Path) -> None:
     # What a file is, its first bytes tell, not its name.
     renamed = packed.rename(tmp_path / "renamed.jsonl")
     assert list(LogReader(renamed)) == samples()
+
+
+def test_a_log_whose_disk_is_full_says_so_once_and_keeps_nothing_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, said = LogWriter(tmp_path / "s.jsonl", HEADER), []
+    writer.on_failure = said.append
+
+    def full(chunk: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(writer._output, "write", full)
+    for event in samples() * 200:
+        writer(event)
+    writer.flush()
+    for event in samples() * 200:
+        writer(event)
+    writer.flush()
+    assert len(said) == 1
+    assert "s.jsonl: cannot be written: No space left on device; the session goes on without its log" in said[0]
+    assert (len(writer._events), writer._lines) == (0, [])
+    with pytest.raises(InputError, match="No space left"):
+        writer.close()
 
 
 def test_commands_take_a_packed_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
