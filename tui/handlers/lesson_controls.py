@@ -72,15 +72,17 @@ class LessonControls:
         """The part of the screen that the lesson points at, or None."""
         return None if self._pointed is None else self._pointed.kind
 
-    def begin(self, key: Callable[[str], str]) -> None:
-        """Begin the lesson of the session, if it has one."""
-        if self.loaded.player is not None:
-            from tui.session.lesson_run import LessonRun
+    def begin(self, key: Callable[[str], str]) -> bool:
+        """Begin the lesson of the session. Return whether it has one."""
+        if self.loaded.player is None:
+            return False
+        from tui.session.lesson_run import LessonRun
 
-            self.loaded.player.key = key
-            self.run = LessonRun(self.loaded.session, self.loaded.player)
-            self.run.begin()
-            self._after()
+        self.loaded.player.key = key
+        self.run = LessonRun(self.loaded.session, self.loaded.player)
+        self.run.begin()
+        self._after()
+        return True
 
     def settle(self) -> bool:
         """Let the lesson follow what has happened in the session. Return whether it has gone on."""

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 WIDE: Final = 116
 """The width from which the table of a lesson stands beside its text."""
 
+LEAST_TEXT: Final = 44
+"""The minimum width of the text beside the table."""
+
 WIDEST: Final = 100
 """The maximum width of a line of text. Longer lines are hard to read."""
 
@@ -118,8 +121,9 @@ def paint_lesson(shown: LessonShown, paint: Palette, size: tuple[int, int]) -> l
     """Return the lines of the panel."""
     width, height = size
     beside = bool(shown.columns) and width >= WIDE
-    table = _table(shown, paint, min(width, WIDEST) if not beside else width // 2 - 2)
-    text_width = min(width - 2 - (width // 2 if beside else 0), WIDEST)
+    table = _table(shown, paint, min(width, WIDEST) if not beside else width - LEAST_TEXT - 2)
+    edge = width - max((strip.cell_length for strip in table), default=0) - 2 if beside else width
+    text_width = min(edge - 2, WIDEST)
     body = _body(shown, paint, text_width)
     keys = _keys(shown, paint, width)
     room = max(1, height - 2)
@@ -141,8 +145,8 @@ def paint_lesson(shown: LessonShown, paint: Palette, size: tuple[int, int]) -> l
         left = body[number] if number < len(body) else blank(width)
         if beside and number < len(table):
             row = Row()
-            row.put(tuple(left.crop(0, width // 2)), min(left.cell_length, width // 2))
-            row.pad(width // 2)
+            row.put(tuple(left.crop(0, edge)), min(left.cell_length, edge))
+            row.pad(edge)
             row.put(tuple(table[number]), table[number].cell_length)
             left = row.strip(width)
         lines.append(left.adjust_cell_length(width))
@@ -220,7 +224,7 @@ def _table(shown: LessonShown, paint: Palette, width: int) -> list[Strip]:
         for place, (cell, each) in enumerate(zip(cells, widths, strict=True)):
             style = paint.muted if number == 0 else paint.text if place == 0 else paint.number
             row.add(clip(cell or "·", each).ljust(each) + "  ", style if cell else paint.faint)
-        out.append(row.strip(width))
+        out.append(row.strip(min(width, sum(widths) + 2 * len(widths) + 1)))
     return out
 
 

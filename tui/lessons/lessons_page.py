@@ -51,12 +51,12 @@ def paint_lessons(found: Sequence[ListedLesson], paint: Palette, size: tuple[int
     width, height = size
     done = sum(one.progress.finished for one in found)
     out = [rule("Lessons", f"{done} of {len(found)} finished · ⏎ starts", width, paint.title_focused, paint.faint, paint.muted)]
-    columns = (Column("", right=True), Column("lesson", rest=True, least=40), Column("minutes", right=True), Column("progress", least=10))
+    columns = (Column("", right=True), Column("lesson", rest=True, least=40), Column("min", right=True), Column("progress", least=10))
     rows: list[list[Cell]] = []
     for number, one in enumerate(found, start=1):
         here = one.lesson.name == running
         style = paint.good if one.progress.finished else paint.warn if one.progress.step else paint.muted
-        words = ("✓ " if one.progress.finished else "") + one.progress.words()
+        words = "✓ finished" if one.progress.finished else one.progress.words()
         rows.append(
             [
                 (str(number), paint.key),
@@ -68,7 +68,8 @@ def paint_lessons(found: Sequence[ListedLesson], paint: Palette, size: tuple[int
     out += paint_table(columns, rows, paint, width, selected=selected, marks=True)
     out.append(blank(width))
     lesson = found[selected].lesson
-    out.append(rule(lesson.name, f"Kafka {', '.join(lesson.releases)}", width, paint.title, paint.faint, paint.muted))
+    note = f"Kafka {', '.join(lesson.releases)} · {found[selected].progress.words()}"
+    out.append(rule(lesson.name, note, width, paint.title, paint.faint, paint.muted))
     for line in wrap(lesson.about, min(width - 2, 100)):
         out.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
     return out[:height]

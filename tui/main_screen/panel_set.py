@@ -117,7 +117,7 @@ class PanelSet:
         }  # fmt: skip
         wanted = None if place is None else panels[place]
         for panel in self.all:
-            panel.pointed = panel is wanted
+            panel.point(panel is wanted)
 
     def show(self, frame: Frame, page: Page | None, note: FooterMessage | None, calm_frame: int, lesson: LessonShown | None = None) -> None:
         """Pass each visible panel its part of a frame.

@@ -211,7 +211,8 @@ class MainScreen(Screen[None]):
         self._frame_timer = self.set_interval(1 / self.display_options.frames, self._next_frame, pause=True)
         self._idle_timer = self.set_interval(IDLE_SECONDS, self._on_rest, pause=True)
         self.rearrange()
-        self.lesson.begin(self.keymap.key)
+        if self.lesson.begin(self.keymap.key):
+            self._take_view()
         if self.loaded.first_page:
             self.navigation.open_page(self.loaded.first_page)
         if notes := (*self.loaded.notes, *filter(None, [self._notice])):

@@ -56,6 +56,7 @@ class Lines(Widget):
         self.pieces: list[Piece] | None = None
         self._at: Region | None = None
         self._lines: list[Strip] = []
+        self._unmarked: list[Strip] = []
         self._finished: dict[int, _Finished] = {}
 
     def place(self, region: Region | None) -> None:
@@ -75,9 +76,16 @@ class Lines(Widget):
         """The lines that the panel shows now."""
         return self._lines
 
+    def point(self, pointed: bool) -> None:
+        """Make the first line stand out, or no longer."""
+        if pointed != self.pointed:
+            self.pointed = pointed
+            self.show(self._unmarked)
+
     def show(self, lines: list[Strip]) -> None:
         """Show new lines, and repaint the rows that differ."""
         old = self._lines
+        self._unmarked = lines
         if self.pointed and lines:
             lines = [emphasized(lines[0], self.paint), *lines[1:]]
         self._lines = lines
