@@ -76,6 +76,6 @@ CLUSTER_READINGS: Final = (
     ),
     Reading("majority", (), BOOL, "whether a majority of the controllers is running and can communicate", lambda moment: moment.view().majority),
     Reading("unclean-elections", (), NUMBER, "the number of unclean elections so far", lambda moment: moment.view().unclean_elections),
-    Reading("isr-shrinks", (), NUMBER, "the number of ISR shrinks so far", lambda moment: moment.view().isr_shrinks),
+    Reading("isr-shrinks", (), NUMBER, "the number of ISR shrinks by leaders so far; as in Kafka, what the controller removes does not count", lambda moment: moment.view().isr_shrinks),
     Reading("isr-expands", (), NUMBER, "the number of ISR expansions so far", lambda moment: moment.view().isr_expands),
 )  # fmt: skip

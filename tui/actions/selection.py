@@ -108,6 +108,19 @@ class Selection:
         said = f"partitions: {which or 'all'}, {count}" if count or not which else f"no partition is {which}"
         return said + (f" (kafka-topics --{which}-partitions)" if which else "")
 
+    def nothing_note(self, search_key: str, back_key: str, only_key: str) -> str:
+        """Return what an empty list says: why it is empty, and how to leave the filter.
+
+        Args:
+            search_key, back_key: the display names of the keys that change and remove the word filter.
+            only_key: the display name of the key for the next kafka-topics filter.
+        """
+        among = f" is {self.filter_name}" if self.filter_name else ""
+        matches = f" matches '{self.words}'" if self.words else ""
+        ways = [f"press {search_key} to change the words, or {back_key} to show all"] if self.words else []
+        ways += [f"press {only_key} for the next kafka-topics filter"] if self.filter_name else []
+        return f"No partition{among}{' and' if among and matches else ''}{matches}: {', or '.join(ways)}."
+
     def listing_note(self, view: ClusterView, back_key: str) -> str:
         """Describe the filter and the order of the list. If the list shows all partitions in order of name, return an empty string.
 

@@ -183,12 +183,13 @@ METRICS: Final[tuple[Metric, ...]] = (
     ),
     Metric(
         _MANAGER + "IsrShrinksPerSec",
-        "Followers that leaders removed from ISRs. If no broker is down, check the disks, the network, and GC, and check whether "
-        "replica.lag.time.max.ms is too short.",
+        "ISR changes in which a leader removed followers. Kafka does not count replicas that the controller removes, and it removes those of a "
+        "broker that shuts down, and of one that dies, because a session is shorter than replica.lag.time.max.ms. If no broker is down, check "
+        "the disks, the network, and GC, and check whether replica.lag.time.max.ms is too short.",
         lambda v: _controller(v, v.isr_shrinks), counts=True, warn=_some,
     ),
     Metric(
-        _MANAGER + "IsrExpandsPerSec", "Followers that rejoined ISRs. Alternating shrinks and expansions mean flapping.",
+        _MANAGER + "IsrExpandsPerSec", "ISR changes in which a leader added followers. Alternating shrinks and expansions mean flapping.",
         lambda v: _controller(v, v.isr_expands), counts=True,
     ),
     Metric(

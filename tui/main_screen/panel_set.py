@@ -60,7 +60,9 @@ class PanelSet:
         self.brokers = Brokers(paint, id="brokers")
         self.grid = PartitionGrid(paint, id="grid")
         self.events = EventLog(paint, ring, id="events")
-        self.events.kill_key = presenter.display.keymap.key("kill")
+        keymap = presenter.display.keymap
+        log = self.events
+        log.kill_key, log.search_key, log.back_key, log.level_key = map(keymap.key, ("kill", "search", "back", "filter"))
         self.inspector = Inspector(paint, id="inspector")
         self.expected = ScenarioPanel(paint, id="scenario")
         self.totals = TotalsPanel(paint, id="totals")
@@ -163,6 +165,7 @@ class PanelSet:
             partition=chosen.partition,
             broker=chosen.broker,
             note=presenter.order_note(view),
+            nothing=presenter.nothing_note,
         )
         if layout.events is not None:
             self.events.update()

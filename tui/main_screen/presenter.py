@@ -138,6 +138,10 @@ class Presenter:
         string."""
         return self.selection.listing_note(view, self.display.keymap.key("back"))
 
+    def nothing_note(self) -> str:
+        """Return what the partition list says if the filter leaves nothing."""
+        return self.selection.nothing_note(*map(self.display.keymap.key, ("search", "back", "only")))
+
     def mark_text(self, frame: Frame, mark: Mark | None) -> str:
         """Return the description of a mark on the timeline, or an empty string if no mark is selected."""
         if mark is None:

@@ -51,7 +51,7 @@ class Item(ReprMixin):
 
 def total_items(view: ClusterView, paint: Palette) -> list[Item]:
     """Return all items for the totals panel. The most important items come first."""
-    offline, unserved, stalled, reads_held, under_min, under_replicated = cached_per_state(view, "tally", lambda: _tally(view))
+    offline, unserved, stalled, reads_held, under_min, under_replicated, out = cached_per_state(view, "tally", lambda: _tally(view))
     acked, of = short_number(view.acked), short_number(sent(view))
     items = [
         Item([("acked ", paint.muted), (acked, paint.number), (" of ", paint.muted), (of, paint.number)]),
@@ -75,7 +75,10 @@ def total_items(view: ClusterView, paint: Palette) -> list[Item]:
         items.append(_alarm("diverged", view.diverged, paint, loud=True))
     items += client_items(view, paint)
     shrinks, expands = str(view.isr_shrinks), str(view.isr_expands)
-    items.append(Item([("ISR shrinks ", paint.muted), (shrinks, paint.number), (" expands ", paint.muted), (expands, paint.number)]))
+    changes = [("ISR shrinks ", paint.muted), (shrinks, paint.number), (" expands ", paint.muted), (expands, paint.number)]
+    if out > view.isr_shrinks:  # Replicas that the controller removed are not counted. The metrics page says why.
+        changes += [(" by leaders, out ", paint.muted), (f"{out:,}", paint.warn)]
+    items.append(Item(changes))
     return items
 
 
@@ -93,15 +96,18 @@ def long_held(view: ClusterView, paint: Palette) -> list[Item]:
     ]
 
 
-def _tally(view: ClusterView) -> tuple[int, int, int, int, int, int]:
-    """Count the partitions that have each problem: offline, unserved, stalled, reads held back, under min ISR, and under-replicated.
+def _tally(view: ClusterView) -> tuple[int, int, int, int, int, int, int]:
+    """Count the partitions that have each problem: offline, unserved, stalled, reads held back, under min ISR, and under-replicated. The last
+    number is that of the replicas that are outside their ISR.
 
     The counts of under-min-ISR and under-replicated partitions follow the definitions of kafka-topics.
     """
     count = Counter(p.status for p in view.partitions)
     offline, unserved = count[PartitionStatus.OFFLINE], count[PartitionStatus.LEADER_UNAVAILABLE]
     stalled, reads_held = count[PartitionStatus.STALLED], count[PartitionStatus.READS_HELD]
-    return offline, unserved, stalled, reads_held, len(filtered(view, "under-min-isr")), len(filtered(view, "under-replicated"))
+    under_min, under_replicated = len(filtered(view, "under-min-isr")), len(filtered(view, "under-replicated"))
+    out = sum(len(p.replicas) - len(p.isr) for p in view.partitions)
+    return offline, unserved, stalled, reads_held, under_min, under_replicated, out
 
 
 def client_items(view: ClusterView, paint: Palette) -> list[Item]:

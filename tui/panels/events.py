@@ -19,7 +19,7 @@ from core.sim.units import format_clock
 from tui.panels.event_rows import AllRows, EventRows, FoldedRows, MatchingRows
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
-from tui.rendering.rows import Row, blank, clip, rule
+from tui.rendering.rows import Row, blank, clip, rule, wrap
 
 LEVEL_NAMES: Final = {NOTABLE: "notable events", NORMAL: "without fetches", DETAIL: "every event"}
 """The names of the levels, in the order in which the filter key selects them."""
@@ -296,7 +296,7 @@ class EventLog(Lines, can_focus=True):
         self.ring = ring
         self.words = ""
         self.cursor: int | None = None
-        self.kill_key = "k"
+        self.kill_key, self.search_key, self.back_key, self.level_key = "k", "/", "Esc", "f"
         self.rows: EventRows = self._listing()
         self._top = 0
         self._moved = 0
@@ -410,7 +410,8 @@ class EventLog(Lines, can_focus=True):
             folded, opened = ("", False) if group is None else (group.words, group.opened)
             lines.append(paint_event(event, paint, width, index == self.cursor, focused, folded, opened, inside))
         if total <= first and lines_for:
-            lines.append(Row().add(f" {self._nothing()}", paint.muted).strip(width))
+            style = paint.warn if self.words else paint.muted
+            lines += [Row().add(f" {line}", style).strip(width) for line in wrap(self._nothing(), width - 2)]
         while len(lines) < height:
             lines.append(blank(width))
         self.show(lines[:height])
@@ -418,7 +419,9 @@ class EventLog(Lines, can_focus=True):
     def _nothing(self) -> str:
         """Return the reason why no event is listed."""
         if self.ring.total:
-            return f"No event matches '{self.words}'."
+            ways = f"To change the filter, press {self.search_key}. To clear it, press {self.back_key}."
+            more = "" if self.level == DETAIL else f" To search more kinds of events, press {self.level_key}."
+            return f"No event matches '{self.words}'. {ways}{more}"
         return f"Nothing has happened yet. To see what follows a failure, press {self.kill_key} to kill a broker."
 
     def on_click(self, event: events.Click) -> None:

@@ -6,7 +6,7 @@ order, each with the id of its broker. A row is painted again only if something 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, overload
 
 import attrs
@@ -24,7 +24,7 @@ from tui.analysis.partition_list import in_order
 from tui.panels.lines import RIGHT, Lines
 from tui.rendering.bars import Window, bar, held_back_cells
 from tui.rendering.palette import Palette
-from tui.rendering.rows import ELLIPSIS, Part, Row, blank, clip, clip_name, fit, rule
+from tui.rendering.rows import ELLIPSIS, Part, Row, blank, clip, clip_name, fit, rule, wrap
 from tui.rendering.states import (
     COMMITTED,
     HELD_BACK,
@@ -232,6 +232,7 @@ class GridPainter:
         focused: bool = False,
         note: str = "",
         columns: Columns | None = None,
+        nothing: Callable[[], str] = str,
     ) -> list[Strip]:
         """Paint the panel.
 
@@ -244,6 +245,7 @@ class GridPainter:
             focused: whether the panel has the keyboard focus.
             note: the text on the right of the headline; if empty, the legend is shown instead.
             columns: the columns of the grid; None to compute them.
+            nothing: a function that returns what to say if there are partitions, but none is listed.
         """
         width, height = size
         paint = self.paint
@@ -271,7 +273,7 @@ class GridPainter:
             keep = {row.tp for row in shown}
             self._rows = {tp: kept for tp, kept in self._rows.items() if tp in keep}
         if view.partitions and not order and len(lines) < height:
-            lines.append(Row().add("  No partition matches the filter.", paint.muted).strip(width))
+            lines += [Row().add(f"  {line}", paint.warn).strip(width) for line in wrap(nothing(), width - 3)]
         while len(lines) < height:
             lines.append(blank(width))
         return lines[:height]
@@ -431,8 +433,9 @@ class PartitionGrid(Lines, can_focus=True):
         partition: TopicPartition | None,
         broker: int | None,
         note: str,
+        nothing: Callable[[], str],
     ) -> None:
-        """Show a new view of the cluster."""
+        """Show a new view of the cluster. `nothing` returns what to say if the filter leaves no partition."""
         shown = self.bring_into_sight(view, worst_first=worst_first, which=which, words=words, partition=partition)
         self.painter.use(self.paint)
         width, height = self.box
@@ -440,7 +443,7 @@ class PartitionGrid(Lines, can_focus=True):
         self.show(
             self.painter.lines(
                 view, self.order, (width, height), top=self.top, partition=partition, broker=broker, focused=self.has_focus, note=note,
-                columns=self._columns,
+                columns=self._columns, nothing=nothing,
             )
         )  # fmt: skip
 

@@ -94,3 +94,5 @@ def test_search_words_and_filter_are_shown_with_the_key_that_ends_them() -> None
     assert selection.listing_note(VIEW, "Esc") == "'orders' only, of 3, Esc shows all"
     selection.filter_name = "under-replicated"
     assert selection.listing_note(VIEW, "Esc") == "under-replicated and 'orders' only, of 3, Esc shows all"
+    both = "No partition is under-replicated and matches 'orders': press / to change the words, or Esc to show all, or press t for the next"
+    assert selection.nothing_note("/", "Esc", "t") == f"{both} kafka-topics filter."

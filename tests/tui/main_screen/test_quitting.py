@@ -181,7 +181,7 @@ async def test_an_empty_filter_says_so() -> None:
     async with playing() as (app, main_screen, pilot):
         await pilot.press("t")
         assert "no partition is unavailable" in said(app, main_screen)
-        assert "No partition matches the filter" in screen_text(app)
+        assert "No partition is unavailable: press t for the next kafka-topics filter." in screen_text(app)
 
 
 async def test_undo_goes_to_before_the_last_act_however_much_happened_since() -> None:

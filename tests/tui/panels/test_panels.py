@@ -27,6 +27,7 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.running.runner import Run
 from tests.tui.states import cluster, partition, replica, view_of
+from tui.analysis.metrics_history import METRICS
 from tui.panels.brokers import height_for, paint_brokers
 from tui.panels.cluster_totals import client_items, paint_totals
 from tui.panels.events import EventLog, glyph_of, paint_event
@@ -343,6 +344,14 @@ def test_the_account_counts_as_kafka_topics_does() -> None:
     assert "offline 1" in lines
     assert "under min ISR 2" in lines
     assert "under-replicated 2" in lines
+
+
+def test_isr_shrinks_are_those_of_leaders_if_more_replicas_are_out() -> None:
+    p = partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False))
+    assert "ISR shrinks 0 expands 0 by leaders, out 1" in text(paint_totals(view_of(p), COLOR, (120, 4), headline=False))
+    assert "leaders" not in text(paint_totals(attrs.evolve(view_of(p), isr_shrinks=1), COLOR, (120, 4), headline=False))
+    shrinks = next(metric for metric in METRICS if metric.short == "IsrShrinksPerSec")
+    assert "Kafka does not count replicas that the controller removes" in shrinks.about
 
 
 def test_the_footer_keeps_help_and_quit() -> None:
