@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from rich.cells import cell_len
 from rich.style import Style
 from textual import events
 from textual.message import Message
@@ -19,7 +20,7 @@ from core.sim.units import format_clock
 from tui.panels.event_rows import AllRows, EventRows, FoldedRows, MatchingRows
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
-from tui.rendering.rows import Row, blank, clip, rule, wrap
+from tui.rendering.rows import LEAST_TEXT, Row, blank, clip, rule, wrap
 
 LEVEL_NAMES: Final = {NOTABLE: "notable events", NORMAL: "without fetches", DETAIL: "every event"}
 """The names of the levels, in the order in which the filter key selects them."""
@@ -214,6 +215,15 @@ _GLYPHS: Final = {
     "aborted-skipped": ("=", "muted"),
 }
 
+CLOCK: Final = len(format_clock(0))
+"""The width of a time in cells."""
+
+MOST_LINES: Final = 4
+"""The maximum number of lines of an event. Enter shows an event in full, however long it is."""
+
+LOW: Final = 8
+"""The height of the log below which only the selected event, or the newest one, takes more than one line."""
+
 _WORDS: Final = re.compile(
     r"(?P<broker>\bb\d+\b)|(?P<partition>\b[A-Za-z][\w.-]*-\d+\b)|(?P<loss>\b(?:LOST|DIVERGED)\b)"
     r"|(?P<setting>\b[a-z]+(?:\.[a-z]+){2,}\b)|(?P<number>\b\d[\d,.]*\b)"
@@ -248,10 +258,19 @@ def paint_event(
     folded: str = "",
     opened: bool = False,
     inside: bool = False,
-) -> Strip:
-    """Paint a line with the time, the glyph, and the sentence of an event.
+    repeats: bool = False,
+    most: int = 1,
+) -> tuple[Strip, ...]:
+    """Paint the time, the glyph, and the sentence of an event.
 
-    If consequences are folded into the line, the text `folded` replaces the sentence. `inside` is True for a line below an opened line.
+    Args:
+        event, paint, width: the event, the palette, and the width of a line in cells.
+        selected, focused: whether the event is selected, and whether the panel has the focus.
+        folded: the text that replaces the sentence, if consequences are folded into the line.
+        opened: whether the folded consequences are listed below the line.
+        inside: whether the line is below an opened line.
+        repeats: whether the event above has the same time. Then, the event's number stands in place of the time, so that the order is clear.
+        most: the maximum number of lines. The sentence continues on the next line, and is cut only at the end of the last one.
     """
     glyph, role = glyph_of(kind_of(event))
     style: Style = getattr(paint, role)
@@ -262,17 +281,27 @@ def paint_event(
     row = (
         Row()
         .add("►" if selected else " ", paint.key)
-        .add(format_clock(time_of(event)), paint.muted)
+        .add(f"{f'#{seq_of(event)}':>{CLOCK}}" if repeats else format_clock(time_of(event)), paint.faint if repeats else paint.muted)
         .add("  └ " if inside else " ", paint.faint)
         .add(glyph, style)
         .add(" ", base)
     )
     if folded:
         folded = clip(folded, width - row.width - 2)
-    row.join(colored(folded or sentence(event), paint, base))
-    if folded:
-        row.add(" ▾" if opened else " ▸", paint.key)
-    return row.strip(width, (paint.cursor if focused else paint.row) if selected else None)
+    under = (paint.cursor if focused else paint.row) if selected else None
+    indent, said = row.width, folded or sentence(event)
+    parts = [said]
+    if most > 1 and not folded and indent + cell_len(said) > width and width - indent >= LEAST_TEXT:
+        parts = wrap(said, width - indent)
+        parts = [*parts[: most - 1], " ".join(parts[most - 1 :])] if len(parts) > most else parts
+    strips = []
+    for number, part in enumerate(parts):
+        row = row if number == 0 else Row().pad(indent)
+        row.join(colored(part, paint, base))
+        if folded:
+            row.add(" ▾" if opened else " ▸", paint.key)
+        strips.append(row.strip(width, under))
+    return tuple(strips)
 
 
 class EventLog(Lines, can_focus=True):
@@ -299,6 +328,8 @@ class EventLog(Lines, can_focus=True):
         self.kill_key, self.search_key, self.back_key, self.level_key = "k", "/", "Esc", "f"
         self.rows: EventRows = self._listing()
         self._top = 0
+        self._lines_of: list[int] = []
+        """The index of the event on each line below the headline."""
         self._moved = 0
         self._painted: object = None
 
@@ -389,32 +420,77 @@ class EventLog(Lines, can_focus=True):
         self._update_rows()
         rows = self.rows
         first, total = rows.first, rows.total
-        if self.cursor is None:
-            top = max(first, total - lines_for)
-        else:
-            at = self.cursor = max(first, min(self.cursor, total - 1))
-            top = max(first, min(max(self._top, at - lines_for + 1), at))
-        self._top = top
+        if self.cursor is not None:
+            self.cursor = max(first, min(self.cursor, total - 1))
         focused = self.has_focus
         paint = self.paint
         # The total of the ring is also compared, because a new event can be folded into an existing line.
-        painted = (rows, self._moved, self.ring.total, first, total, top, self.cursor, width, height, focused, paint, note, self.level)
+        painted = (
+            rows,
+            self._moved,
+            self.ring.total,
+            first,
+            total,
+            self._top,
+            self.cursor,
+            width,
+            height,
+            focused,
+            paint,
+            note,
+            self.level,
+        )
         if painted == self._painted:
             return
         self._painted = painted
         right = note or f"{LEVEL_NAMES[self.level]} · {'following' if self.cursor is None else f'{total - 1 - self.cursor:,} later'}"
         title = f"Events {total:,} of {self.ring.total:,} with '{self.words}'" if self.words else f"Events {self.ring.total:,}"
         lines = [rule(title, right, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
-        for index in range(top, min(total, top + lines_for)):
-            event, group, inside = rows.at(index)
-            folded, opened = ("", False) if group is None else (group.words, group.opened)
-            lines.append(paint_event(event, paint, width, index == self.cursor, focused, folded, opened, inside))
+        lines += self._window(width, lines_for)
         if total <= first and lines_for:
             style = paint.warn if self.words else paint.muted
             lines += [Row().add(f" {line}", style).strip(width) for line in wrap(self._nothing(), width - 2)]
         while len(lines) < height:
             lines.append(blank(width))
         self.show(lines[:height])
+
+    def _window(self, width: int, height: int) -> list[Strip]:
+        """Return the lines of the events in sight, and remember which event each line belongs to.
+
+        While the log follows the newest event, that event is at the bottom. Otherwise, the selected event is in sight with all its lines.
+        """
+        rows, paint, focused = self.rows, self.paint, self.has_focus
+        first, total = rows.first, rows.total
+        self._lines_of = []
+        if total <= first:
+            return []
+        chosen = total - 1 if self.cursor is None else self.cursor
+
+        def painted(index: int, top: bool = False, too_many: int = 0) -> tuple[Strip, ...]:
+            event, group, inside = rows.at(index)
+            folded, opened = ("", False) if group is None else (group.words, group.opened)
+            most = MOST_LINES if height >= LOW else min(MOST_LINES, max(1, height - 1)) if index == chosen else 1
+            repeats = not top and index > first and time_of(rows.at(index - 1)[0]) == time_of(event)
+            most = len(painted(index, top)) - too_many if too_many else most
+            return paint_event(event, paint, width, index == self.cursor, focused, folded, opened, inside, repeats, most)
+
+        top, left = chosen + 1, height
+        while top > first and left > 0:
+            top -= 1
+            left -= len(painted(top))
+        too_many = max(0, -left)
+        if self.cursor is not None:
+            top, too_many = min(max(top + (left < 0), self._top), chosen), 0
+        self._top = top
+        shown: list[Strip] = []
+        for index in range(top, total):
+            if len(shown) >= height:
+                break
+            # The first event ends with an ellipsis if the following events leave too few lines for it.
+            strips = painted(index, index == top, too_many if index == top else 0)
+            shown += strips
+            self._lines_of += [index] * len(strips)
+        return shown[:height]
 
     def _nothing(self) -> str:
         """Return the reason why no event is listed."""
@@ -426,8 +502,8 @@ class EventLog(Lines, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Select the event under the mouse. A click on a selected line with folded events opens or closes the line."""
-        index = self._top + event.y - 1
-        if event.y >= 1 and index < self.rows.total:
+        if 1 <= event.y <= len(self._lines_of):
+            index = self._lines_of[event.y - 1]
             if index == self.cursor and self.toggle():
                 self.update()
             self.cursor = index

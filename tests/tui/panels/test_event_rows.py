@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.events import Click
 from textual.geometry import Size
 
 from core.kafka.events import NOTABLE
 from core.lab import acts
+from core.lab.act_sentences import sentence
 from core.lab.history.event_buffer import EventRing
+from core.sim.events import seq_of
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.main_screen.test_first_minute import hundred
@@ -37,7 +40,7 @@ def ring_of(*events: tuple) -> EventRing:  # type: ignore[type-arg]
     return ring
 
 
-def log_of(ring: EventRing, width: int = 80, height: int = 12) -> EventLog:
+def log_of(ring: EventRing, width: int = 160, height: int = 12) -> EventLog:
     log = EventLog(COLOR, ring, id="events")
     log.box = Size(width, height)
     log.post_message = lambda message: True  # type: ignore[method-assign, assignment]
@@ -57,6 +60,38 @@ def test_a_death_with_many_consequences_is_one_line() -> None:
     assert "fenced b7" in shown[2]
     assert shown[3] == ""
     assert "Events 94" in shown[0], "as many have happened"
+
+
+def test_a_long_event_continues_on_the_next_line_and_loses_nothing() -> None:
+    said = sentence(fenced(1, 7))
+    log = log_of(ring_of(*(fenced(seq, seq) for seq in range(1, 9))), width=60)
+    shown = lines(log)
+    assert " ".join(" ".join(shown[-3:])[12:].split()).endswith(said.replace("b7", "b8"))
+    assert ["…" in line for line in shown].index(True) == 2, "only the first event ends early"
+    assert not any("…" in line for line in shown[3:])
+    log.go_to(2)
+    shown = lines(log)
+    assert [line[0] for line in shown if line[:1] == "►"] == ["►"]
+    assert " ".join(" ".join(shown[shown.index(next(line for line in shown if line[:1] == "►")) :][:3])[13:].split()).endswith(
+        said.replace("b7", "b2")
+    ), "the selected event is in sight with all its lines"
+    log.on_click(Click(log, 20, 3, 0, 0, 1, shift=False, meta=False, ctrl=False))
+    assert log.selected is not None
+    assert seq_of(log.selected) == seq_of(log.rows.at(log._top)[0]), "the third line below the headline still belongs to the first event"
+
+
+def test_a_low_log_shows_only_one_event_on_more_than_one_line() -> None:
+    log = log_of(ring_of(*(fenced(seq, seq) for seq in range(1, 9))), width=60, height=6)
+    shown = lines(log)
+    assert [line[-1] == "…" for line in shown[1:]] == [True, True, False, False, False]
+    log.move(-2)
+    assert [line[-1] == "…" for line in lines(log)[1:]].count(False) == 3
+
+
+def test_events_at_the_same_time_show_their_numbers() -> None:
+    log = log_of(ring_of(fenced(41, 1), fenced(57, 2), fenced(103, 3, now=SECOND), fenced(104, 4, now=SECOND)))
+    assert [line[:11].strip() for line in lines(log)[1:5]] == ["00:00.000", "#57", "00:01.000", "#104"]
+    assert [line[:11].strip() for line in lines(log_of(log.ring, height=3))[1:]] == ["00:01.000", "#104"], "the first line has a time"
 
 
 def test_few_consequences_stand_for_themselves() -> None:
@@ -241,7 +276,7 @@ async def test_words_that_name_a_topic_leave_all_brokers_there() -> None:
         assert [p.tp.topic for p in main_screen.panels.grid.order] == ["payments"] * 3
         await pilot.press("slash", *"under-min", "enter")
         await pilot.pause()
-        assert "press / to change the words, or Esc to show all" in screen_text(app)
+        assert "press / to change the words, or Esc to show" in screen_text(app)
 
 
 async def test_a_death_on_a_large_cluster_is_one_line_on_the_screen_and_enter_opens_it() -> None:

@@ -115,7 +115,7 @@ def test_every_kind_of_event_has_a_glyph() -> None:
 
 def test_an_event_line_says_when_what_and_why() -> None:
     event = (5, 19_000_000, 0, "broker-fenced", 2, 9_100_000, 9_000_000)
-    line = paint_event(event, COLOR, 110, False, False).text
+    line = paint_event(event, COLOR, 110, False, False)[0].text
     assert line.startswith(" 00:19.000 ○ the controller fenced b2 after receiving no heartbeat for broker.session.timeout.ms (9s)")
     assert line.endswith("…")
     assert len(line) == 110
@@ -141,7 +141,7 @@ def fenced(seq: int) -> tuple:  # type: ignore[type-arg]
 def test_the_log_follows_until_somebody_goes_up() -> None:
     ring = EventRing(100)
     log = EventLog(COLOR, ring, id="events")
-    log.box = Size(60, 4)
+    log.box = Size(160, 4)
     log.post_message = lambda message: True  # type: ignore[method-assign, assignment]
     for seq in range(1, 21):
         ring.append(fenced(seq))
