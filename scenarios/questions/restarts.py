@@ -110,10 +110,11 @@ def may_i_stop(asked: AskedCluster, words: Sequence[str]) -> Answer:
             lines.append(f"No other broker may fail meanwhile: at min.insync.replicas then are {partitions(spare)}.")
     else:
         verdict = f"No: do not stop {names}{' together' if len(wanted) > 1 else ''}."
+        lines += _remedies(asked, (*worse.dark, *worse.refusing))
         lines += _instead(asked, len(wanted))
     if not asked.view.voters and not asked.cluster.zookeeper:
         lines.append("The quorum of controllers is not part of this cluster; see that it keeps a majority.")
-    return Answer(verdict, tuple(lines), BY_RULE, f"{asked.play()}, then press k on {names}")
+    return Answer(verdict, tuple(lines), BY_RULE, f"{asked.play()}, then press d (shut down) or k (kill) on {names}")
 
 
 def _lacking(lacks: Without) -> Iterable[str]:
@@ -125,6 +126,25 @@ def _lacking(lacks: Without) -> Iterable[str]:
         yield f"Writes with acks=all refused (NOT_ENOUGH_REPLICAS): {partitions(lacks.refusing)}."
     if lacks.unclean:
         yield f"Led by a replica that is not in sync, so acknowledged records are lost (unclean.leader.election.enable): {partitions(lacks.unclean)}."
+
+
+def _remedies(asked: AskedCluster, hurt: Sequence[PartitionView]) -> Iterable[str]:
+    """Say what to do first for partitions that would suffer."""
+    spare = no_spare(hurt)
+    if spare:
+        yield (
+            f"With as many replicas as min.insync.replicas, so that none of their brokers may ever be down: {partitions(spare)}. Add "
+            "replicas, or lower min.insync.replicas for that time."
+        )
+    behind = [one for one in hurt if one not in spare and asked.up().intersection(one.replicas) - set(one.isr)]
+    if behind:
+        late = sorted({broker for one in behind for broker in asked.up().intersection(one.replicas) - set(one.isr)})
+        yield f"Wait until {listed([f'b{broker}' for broker in late])} is in the ISR again of {partitions(behind)}, and ask again."
+
+
+def no_spare(among: Sequence[PartitionView]) -> list[PartitionView]:
+    """Return the partitions with so few replicas that each broker of theirs is needed for writes with acks=all."""
+    return [one for one in among if len(one.replicas) <= max(one.min_isr, 1)]
 
 
 def already(asked: AskedCluster) -> Iterable[str]:
@@ -179,8 +199,17 @@ def rolling_restart(asked: AskedCluster, words: Sequence[str]) -> Answer:
         if failed
         else f"Restart in the order {listed([f'b{broker}' for broker in order])}; with an empty backlog, that takes {seconds(waits)}."
     )
+    spare = [one for one in no_spare(asked.view.partitions) if set(order).intersection(one.replicas)]
+    if spare and not failed:
+        verdict += f" Meanwhile, {len(spare):,} partition{' refuses' if len(spare) == 1 else 's refuse'} writes with acks=all."
+    lines += _remedies(asked, spare)
     lines.append("On a real cluster, wait for UnderReplicatedPartitions 0 before the next broker, however long that takes.")
-    return Answer(verdict, tuple(lines), branch.how("each broker was restarted when the one before was in sync"), asked.play())
+    return Answer(
+        verdict,
+        tuple(lines),
+        branch.how("each broker was restarted when the one before was in sync"),
+        f"{asked.play()}, then press d (shut down) and s (start) on one broker after another",
+    )
 
 
 def _wait_for_stop(branch: Branch, broker: int) -> str:

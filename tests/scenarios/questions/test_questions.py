@@ -52,6 +52,24 @@ def test_may_i_stop() -> None:
     assert "Safe alone: b1, b2, b3, b4." in no.lines
 
 
+def test_a_no_says_what_to_do_first() -> None:
+    cluster = of(((1, 2), (2, 3, 4)), 4, min_insync_replicas="2")
+    cluster.do(Load("orders", 100))
+    cluster.do(Cut(("b2", "b4")))
+    cluster.run_until(60 * SECOND)
+    spare = (
+        "With as many replicas as min.insync.replicas, so that none of their brokers may ever be down: 1 partition: orders-0. Add replicas"
+    )
+    no = answer(cluster, "may-i-stop", "2")
+    assert [line for line in no.lines if line.startswith(spare)]
+    assert "Wait until b4 is in the ISR again of 1 partition: orders-1, and ask again." in no.lines
+    assert "press d (shut down) or k (kill) on b2" in no.command
+    restart = answer(of(((1, 2), (2, 3, 4)), 4, min_insync_replicas="2"), "rolling-restart", "1")
+    assert restart.verdict.endswith("Meanwhile, 1 partition refuses writes with acks=all.")
+    assert [line for line in restart.lines if line.startswith(spare)]
+    assert "refuse" not in answer(of(((1, 2, 3),), min_insync_replicas="2"), "rolling-restart", "1").verdict
+
+
 def test_safe_pairs() -> None:
     cluster = of(((1, 2), (3, 4)), 4, min_insync_replicas="1")
     assert safe_sets(asked(cluster), 2) == [(1, 3), (1, 4), (2, 3), (2, 4)]
