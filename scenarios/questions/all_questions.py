@@ -60,9 +60,9 @@ QUESTIONS: Final[dict[str, Question]] = {
         Question("zones", "", "Which zones (racks) can fail?", restarts.zones),
         Question(
             "who-holds",
-            "hw PARTITION",
-            "Who holds back the high watermark of this partition?",
-            replication.who_holds_hw,
+            "hw|lso PARTITION",
+            "Who holds back the high watermark (hw) or last stable offset (lso) of a partition?",
+            replication.who_holds,
             check=replication.partition_named,
         ),
         Question("why-lag", "GROUP", "Why is this consumer group behind?", replication.why_lag, check=replication.group_named),

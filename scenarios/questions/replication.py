@@ -18,7 +18,7 @@ def partition_named(asked: AskedCluster, words: Sequence[str]) -> PartitionView:
     Raises:
         ValueError: there is no such partition, or none was named.
     """
-    names = [word for word in words if word not in ("hw", "of")]
+    names = [word for word in words if word not in ("hw", "lso", "of")]
     if len(names) != 1:
         raise ValueError("name one partition, for example orders-0")
     for one in asked.view.partitions:
@@ -56,15 +56,40 @@ def why_absent(asked: AskedCluster, one: PartitionView, broker: int) -> str:
     return "it fetches, and joins the ISR when it has reached the high watermark"
 
 
-def who_holds_hw(asked: AskedCluster, words: Sequence[str]) -> Answer:
-    """Say which replicas the high watermark of a partition waits for, and why."""
+def who_holds(asked: AskedCluster, words: Sequence[str]) -> Answer:
+    """Say which replicas the high watermark of a partition waits for, and why, or what holds back its last stable offset."""
     one = partition_named(asked, words)
+    return _who_holds_lso(asked, one) if "lso" in words else _who_holds_hw(asked, one)
+
+
+def _who_holds_lso(asked: AskedCluster, one: PartitionView) -> Answer:
+    show = f"{asked.play()}, then 9"
+    if one.held_back_at is None:
+        return Answer(f"Nobody: the last stable offset of {one.tp} is its high watermark, {one.committed:,}.", (), BY_RULE, show)
+    ended = one.status is PartitionStatus.READS_HELD
+    lines = [
+        "No coordinator will end the transaction: it hangs, until somebody aborts it (kafka-transactions abort)."
+        if ended
+        else "Its coordinator ends it when its producer commits or aborts, or after its timeout (transaction.timeout.ms)."
+    ]
+    verdict = (
+        f"A transaction: read_committed consumers of {one.tp} stop at {one.held_back_at:,}, {one.committed - one.held_back_at:,} below the "
+        f"high watermark, for {seconds(one.held_us)} already."
+    )
+    return Answer(verdict, tuple(lines), BY_RULE, show)
+
+
+def _who_holds_hw(asked: AskedCluster, one: PartitionView) -> Answer:
     if one.offline:
         return Answer(f"{one.tp} has no leader, so its high watermark does not move.", (), BY_RULE, f"{asked.play()}, then w")
     leader = one.replica_on(one.leader)
+    if not leader.leo:
+        nothing = "The output of kafka-topics has no offsets. Start a load and disturb a replica (keys l and z), or add a load to a script."
+        return Answer(f"Nobody: the log of {one.tp} is empty here.", (nothing,), BY_RULE, asked.play())
+    held = [] if one.held_back_at is None else [f"Consumers with read_committed see less: ask who-holds lso {one.tp}."]
     if leader.hw >= leader.leo:
-        return Answer(f"Nobody: everything in {one.tp} is committed, up to offset {leader.hw:,}.", (), BY_RULE, asked.play())
-    lines = []
+        return Answer(f"Nobody: everything in {one.tp} is committed, up to offset {leader.hw:,}.", tuple(held), BY_RULE, asked.play())
+    lines = held
     for broker in one.slowest_replicas:
         replica = one.replica_on(broker)
         lines.append(f"b{broker} has records up to {replica.leo:,}; {why_absent(asked, one, broker)}")

@@ -104,7 +104,14 @@ def _find_hanging(arguments: argparse.Namespace) -> int:
         raise InputError("The --partition argument requires --topic to be provided")
     cluster = _cluster(arguments)
     partitions = partitions_to_search(cluster, arguments.topic, partition, broker)
-    return _print(find_hanging_lines(cluster, partitions, broker, minutes))
+    lines, shortly = (find_hanging_lines(cluster, partitions, broker, limit) for limit in (minutes, 0))
+    if len(lines) < len(shortly):
+        count = len(shortly) - len(lines)
+        print_messages(
+            f"{count} hanging transaction{' is' if count == 1 else 's are'} left out: idle for {minutes} minutes or less; to see "
+            f"{'it' if count == 1 else 'them'}, add --max-transaction-timeout 0"
+        )
+    return _print(lines)
 
 
 def _cluster(arguments: argparse.Namespace) -> Cluster:

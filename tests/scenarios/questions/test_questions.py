@@ -10,7 +10,7 @@ import pytest
 
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.lab.acts import Cut, Kill, Load, Pause
+from core.lab.acts import BeginTransaction, Cut, InitTransactions, Kill, Load, Pause, Produce
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.units import SECOND
@@ -140,7 +140,7 @@ def test_what_breaks() -> None:
 
 def test_who_holds_the_high_watermark() -> None:
     cluster = of(((1, 2, 3),))
-    assert answer(cluster, "who-holds", "hw", "orders-0").verdict.startswith("Nobody: everything in orders-0 is committed")
+    assert answer(cluster, "who-holds", "hw", "orders-0").verdict.startswith("Nobody: the log of orders-0 is empty")
     cluster.do(Load("orders", 100))
     cluster.run_until(2 * SECOND)
     cluster.do(Pause(3))
@@ -148,6 +148,23 @@ def test_who_holds_the_high_watermark() -> None:
     found = answer(cluster, "who-holds", "hw", "orders-0")
     assert found.verdict.startswith("b3: the high watermark of orders-0 is ")
     assert found.lines[0].endswith("its process is paused")
+
+
+def test_who_holds_the_last_stable_offset() -> None:
+    cluster = of(((1, 2, 3),))
+    assert answer(cluster, "who-holds", "hw", "orders-0").verdict == "Nobody: the log of orders-0 is empty here."
+    assert answer(cluster, "who-holds", "lso", "orders-0").verdict.startswith("Nobody: the last stable offset")
+    cluster.do(InitTransactions("orders", "app", producer="app"))
+    cluster.run_until(2 * SECOND)
+    cluster.do(BeginTransaction("app"))
+    cluster.do(Produce("orders", 5, producer="app"))
+    cluster.run_until(4 * SECOND)
+    hw = answer(cluster, "who-holds", "hw", "orders-0")
+    assert hw.verdict == "Nobody: everything in orders-0 is committed, up to offset 5."
+    assert hw.lines == ("Consumers with read_committed see less: ask who-holds lso orders-0.",)
+    found = answer(cluster, "who-holds", "lso", "orders-0")
+    assert found.verdict.startswith("A transaction: read_committed consumers of orders-0 stop at 0, 5 below the high watermark")
+    assert found.lines[0].startswith("Its coordinator ends it")
 
 
 def test_why_under_replicated_names_what_keeps_replicas_out() -> None:

@@ -164,6 +164,13 @@ def test_find_hanging(capsys: pytest.CaptureFixture[str], script: str) -> None:
     ]
 
 
+def test_find_hanging_says_which_transactions_are_too_young_for_it(capsys: pytest.CaptureFixture[str], script: str) -> None:
+    assert main(["transactions", "find-hanging", script, "--topic", "t", "--at", "1m", "--release", "3.9"]) == 0
+    out, told = capsys.readouterr()
+    assert len(out.splitlines()) == 1
+    assert told == ("1 hanging transaction is left out: idle for 15 minutes or less; to see it, add --max-transaction-timeout 0\n")
+
+
 def test_a_transaction_hangs_if_its_coordinator_does_not_have_its_partition() -> None:
     tp = TopicPartition("t", 0)
     owner = TransactionMetadata("tx", 7, 60_000_000, 0)
