@@ -70,9 +70,12 @@ class AskedCluster:
         standings: what each partition depends on, in the order of the view.
     """
 
-    def __init__(self, cluster: Cluster, target: str) -> None:
+    def __init__(self, cluster: Cluster, target: str, options: str = "", moment: str = "") -> None:
+        """Create it. `options` are those that open the target as it was asked about, and `moment` the time that was asked about."""
         self.cluster: Final = cluster
         self.target: Final = target
+        self._options: Final = options
+        self._moment: Final = moment
         self.view: Final[ClusterView] = cluster.view()
         self.standings: Final = standings(cluster, self.view)
 
@@ -102,8 +105,9 @@ class AskedCluster:
         return Branch(self.cluster)
 
     def play(self) -> str:
-        """Return the command that opens the cluster."""
-        return f"isrlab play {self.target}"
+        """Return the command that opens the cluster, and how to get to the moment that was asked about."""
+        opened = " ".join(("isrlab play", self.target, *filter(None, [self._options])))
+        return f"{opened}, then g {self._moment}" if self._moment else opened
 
 
 class Branch:

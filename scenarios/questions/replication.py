@@ -124,7 +124,9 @@ def why_under_replicated(asked: AskedCluster, words: Sequence[str]) -> Answer:
         for (broker, why), tps in sorted(reasons.items(), key=lambda each: -len(each[1]))[:20]
     ]
     offline = sum(one.offline for one in found)
-    verdict = f"{len(found) - offline:,} partitions are under-replicated" + (f", and {offline:,} have no leader." if offline else ".")
+    under = len(found) - offline
+    verdict = "1 partition is under-replicated" if under == 1 else f"{under:,} partitions are under-replicated"
+    verdict += f", and {offline:,} ha{'s' if offline == 1 else 've'} no leader." if offline else "."
     return Answer(verdict, tuple(lines), BY_RULE, f"{asked.play()}, then w on a partition")
 
 

@@ -244,8 +244,10 @@ def what_if_lose(asked: AskedCluster, words: Sequence[str]) -> Answer:
     if lacks.harmless:
         verdict = f"Without {names}, every partition has a leader and accepts writes again, as soon as the controller has noticed."
     else:
+        dark, refusing = len(lacks.dark), len(lacks.refusing)
         verdict = (
-            f"Without {names}, {len(lacks.dark):,} partitions have no leader, and {len(lacks.refusing):,} refuse writes with acks=all."
+            f"Without {names}, {dark:,} partition{' has' if dark == 1 else 's have'} no leader, and {refusing:,} "
+            f"refuse{'s' if refusing == 1 else ''} writes with acks=all."
         )
     lines = [*_lacking(made_worse(asked, wanted)), *already(asked), *(line.strip() for line in branch.told())]
     return Answer(verdict, tuple(lines), branch.how(f"2 s of normal work, then kill -9 of {names}, then 60 s"), asked.play())

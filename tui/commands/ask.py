@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import Any
 
 from scenarios.io.standard_streams import print_json, print_lines, print_messages
@@ -43,7 +44,8 @@ def _ask(arguments: argparse.Namespace) -> int:
         raise InputError(f"{arguments.question[:60]}: unknown question; {did_you_mean(arguments.question, list(QUESTIONS))}")
     if arguments.words and not question.takes:
         raise InputError(f"{question.name}: takes nothing after it, not '{' '.join(arguments.words)[:60]}'")
-    asked = AskedCluster(_cluster(arguments), arguments.target)
+    options = " ".join(f"{name} {shlex.quote(value)}" for name, value in (("--release", arguments.release),) if value is not None)
+    asked = AskedCluster(_cluster(arguments), arguments.target, options, arguments.at or "")
     try:
         answer = question.answer(asked, arguments.words)
     except ValueError as wrong:

@@ -244,6 +244,7 @@ def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_the_command_lists_the_questions_and_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ask", "b2-high-watermark"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(QUESTIONS)
-    assert main(["ask", "f2-min-isr-2-two-down", "why-under-replicated", "--at", "16s", "--json"]) == 0
+    assert main(["ask", "f2-min-isr-2-two-down", "why-under-replicated", "--release", "3.9", "--at", "16s", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["verdict"] == "1 partitions are under-replicated."
+    assert found["command"] == "isrlab play f2-min-isr-2-two-down --release 3.9, then g 16s, then w on a partition"
+    assert found["verdict"] == "1 partition is under-replicated."
