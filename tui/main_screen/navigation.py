@@ -162,9 +162,7 @@ class Navigation:
             self.screen.rearrange()
             self.panels.page_panel.focus()
         if self.panels.layout is not None and self.panels.layout.size is SizeClass.MINIMAL:
-            self.screen.prompts.say(
-                "that screen needs a terminal of at least 80×20; it appears when you enlarge the terminal", refused=True
-            )
+            self.screen.prompts.say("enlarge the terminal to 80×20 to see it", refused=True)
         self.screen.show_now()
         if page.unfinished:
             self.screen.refresh_view()

@@ -7,13 +7,23 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual.strip import Strip
+
 from tui.pages.page import Page
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, wrap
 
 
 def has_words(text: str, wanted: str) -> bool:
     """Return whether text contains every wanted word, regardless of case."""
     text = text.lower()
     return all(word in text for word in wanted.lower().split())
+
+
+def no_match(what: str, wanted: str, paint: Palette, width: int) -> list[Strip]:
+    """Paint what a list says if its filter leaves nothing: `what` does not match, for example `setting`, and how to leave the filter."""
+    said = f"No {what} matches '{wanted}'. To change the filter, press /. To clear the filter, press Esc."
+    return [Row().add(f" {line}", paint.warn).strip(width) for line in wrap(said, width - 2)]
 
 
 class FilteredPage(Page):

@@ -19,7 +19,7 @@ from scenarios.language.script import Scenario, releases_of
 from scenarios.language.subjects import MAX_TITLE
 from scenarios.releases import release_named
 from tui.actions.context import Option, Question
-from tui.pages.filtered import FilteredPage
+from tui.pages.filtered import FilteredPage, no_match
 from tui.panels.events import colored
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, wrap
@@ -103,12 +103,7 @@ def paint_scenarios(
     note = f"filter: {wanted} · {found}, best first · ⏎ starts" if wanted else f"{found} · / filters · ⏎ starts"
     out = [rule("Scenarios", note, width, paint.title_focused, paint.faint, paint.muted)]
     if not entries:
-        return [
-            *out,
-            Row()
-            .add(f" No scenario matches '{wanted}'. To change the filter, press /. To clear the filter, press Esc.", paint.warn)
-            .strip(width),
-        ]
+        return out + no_match("scenario", wanted, paint, width)
     chosen = entries[selected]
     about = _about(chosen, paint, width)[: max(5, height // 2)]
     rows = max(1, height - len(about) - 2)

@@ -17,7 +17,7 @@ from core.lab.views.partition_view import PartitionView
 from core.lab.views.setting_preview import min_isr_change, unclean_change
 from tui.actions.context import Option, Question
 from tui.actions.refusals import READ_ONLY
-from tui.pages.filtered import FilteredPage, has_words
+from tui.pages.filtered import FilteredPage, has_words, no_match
 from tui.pages.partition import size_word
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, wrap
@@ -203,16 +203,7 @@ def paint_settings(
     note = (f"filter: {wanted} · " if wanted else "") + f"{len(known)} of {len(SETTINGS)} · / filters · ⏎ edits"
     out = [rule(f"Settings {where}", note, width, paint.title_focused, paint.faint, paint.muted)]
     if not known:
-        return [
-            *out,
-            Row()
-            .add(
-                f" No setting matches '{wanted}' in its name or description. To change the filter, press /. To clear the filter, press "
-                "Esc.",
-                paint.warn,
-            )
-            .strip(width),
-        ]
+        return out + no_match("name or description of a setting", wanted, paint, width)
     chosen = known[selected]
     about = _about(chosen, place, view, settings, paint, width)[: max(5, height // 2)]
     rows = max(1, height - len(about) - 2)

@@ -38,13 +38,17 @@ def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | No
     lines.append(row.strip(width))
     row = Row().add(" ", paint.text)
     for item in total_items(view, paint)[:3]:
+        if row.width > 1 and row.width + sum(len(text) for text, _ in item.parts) > width:
+            lines.append(row.strip(width))
+            row = Row().add(" ", paint.text)
         row.join(item.parts).add("  ", paint.text)
     lines.append(row.strip(width))
     if last is not None:
         for line in wrap(sentence(last), max(1, width - 2)):
             lines.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
-    if len(lines) + 1 < height:
-        lines.append(Row().add(" For all panels, enlarge the terminal to 80×20.", paint.faint).strip(width))
+    larger = wrap("For all panels, enlarge the terminal to 80×20.", max(1, width - 2))
+    if len(lines) + len(larger) < height:
+        lines += [Row().add(f" {line}", paint.faint).strip(width) for line in larger]
     while len(lines) < height:
         lines.append(blank(width))
     return lines[:height]

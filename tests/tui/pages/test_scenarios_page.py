@@ -146,3 +146,10 @@ async def test_what_is_selected_and_what_is_expected_stand_beside_each_other(siz
         await pilot.pause()
         assert re.search(r"event \d+", main_screen.panels.inspector.lines[0].text + main_screen.panels.inspector.lines[1].text)
         assert main_screen.panels.inspector.box.height >= 4
+
+
+def test_a_filter_without_matches_says_how_to_leave_it_at_every_width() -> None:
+    for width in (40, 80):
+        lines = paint_scenarios([], COLOR, (width, 10), 0, "zzz", FREE, 1)[1:]
+        said = " ".join(line.text.strip() for line in lines)
+        assert said == "No scenario matches 'zzz'. To change the filter, press /. To clear the filter, press Esc."
