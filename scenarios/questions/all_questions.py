@@ -61,7 +61,7 @@ QUESTIONS: Final[dict[str, Question]] = {
         Question(
             "who-holds",
             "hw|lso PARTITION",
-            "Who holds back the high watermark (hw) or last stable offset (lso) of a partition?",
+            "Who holds back the HW or the LSO of a partition?",
             replication.who_holds,
             check=replication.partition_named,
         ),

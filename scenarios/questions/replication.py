@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus, is_under_replicated
@@ -10,6 +11,9 @@ from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.lab.views.group_view import GroupView
 from core.lab.views.partition_view import PartitionView
 from scenarios.questions.asked import BY_RULE, Answer, AskedCluster, listed, seconds
+
+SESSION: Final = {True: "zookeeper.session.timeout.ms", False: "broker.session.timeout.ms"}
+"""The setting after which a silent broker counts as dead, with ZooKeeper and without it."""
 
 
 def partition_named(asked: AskedCluster, words: Sequence[str]) -> PartitionView:
@@ -98,9 +102,19 @@ def _who_holds_hw(asked: AskedCluster, one: PartitionView) -> Answer:
             f"The ISR {list(one.isr)} is smaller than min.insync.replicas ({one.min_isr}); under this release the high watermark does not move then."
         )
     lag_max = asked.cluster.settings.us("replica.lag.time.max.ms", broker=one.leader)
-    lines.append(
-        f"If it stays behind for replica.lag.time.max.ms ({seconds(lag_max)}), the leader removes it from the ISR, and the high watermark moves on."
-    )
+    session, setting = time_until_noticed(asked), SESSION[asked.cluster.zookeeper]
+    running = {broker.id for broker in asked.view.brokers if broker.state is BrokerState.RUNNING}
+    silent = [broker for broker in one.slowest_replicas if broker not in running]
+    if silent and session < lag_max:
+        lines.append(
+            f"If {listed([f'b{broker}' for broker in silent])} stays silent for {setting} ({seconds(session)}), the controller removes it from the "
+            "ISR, and the high watermark moves on."
+        )
+    if len(silent) < len(one.slowest_replicas) or session >= lag_max:
+        lines.append(
+            f"If a follower stays behind for replica.lag.time.max.ms ({seconds(lag_max)}), the leader removes it from the ISR, and the high "
+            "watermark moves on."
+        )
     holders = listed([f"b{broker}" for broker in one.slowest_replicas])
     verdict = f"{holders}: the high watermark of {one.tp} is {leader.hw:,}, {leader.leo - leader.hw:,} behind the leader's log end."
     return Answer(verdict, tuple(lines), BY_RULE, f"{asked.play()}, then Enter on {one.tp}")
@@ -176,5 +190,4 @@ def why_lag(asked: AskedCluster, words: Sequence[str]) -> Answer:
 
 def time_until_noticed(asked: AskedCluster) -> int:
     """Return how long the controller takes to notice a broker that dies without a word, in µs."""
-    name = "zookeeper.session.timeout.ms" if asked.cluster.zookeeper else "broker.session.timeout.ms"
-    return asked.cluster.settings.us(name)
+    return asked.cluster.settings.us(SESSION[asked.cluster.zookeeper])

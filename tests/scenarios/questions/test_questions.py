@@ -148,6 +148,10 @@ def test_who_holds_the_high_watermark() -> None:
     found = answer(cluster, "who-holds", "hw", "orders-0")
     assert found.verdict.startswith("b3: the high watermark of orders-0 is ")
     assert found.lines[0].endswith("its process is paused")
+    assert found.lines[1].startswith("If b3 stays silent for broker.session.timeout.ms (9s), the controller removes it from the ISR"), (
+        "that is earlier than replica.lag.time.max.ms"
+    )
+    assert len(found.lines) == 2
 
 
 def test_who_holds_the_last_stable_offset() -> None:
