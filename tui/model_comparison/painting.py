@@ -14,7 +14,7 @@ from core.lab.model_comparison.table import COLUMNS, COPY_COLUMNS, COPY_MEANINGS
 from core.models.server import CopyView
 from core.sim.units import SECOND
 from tui.rendering.palette import Palette
-from tui.rendering.rows import Row, blank, fit, rule, wrap
+from tui.rendering.rows import LEAST_TEXT, Row, blank, fit, rule, wrap
 
 WIDE: Final = 160
 """The minimum width at which all systems fit side by side."""
@@ -79,7 +79,8 @@ class Scene:
 
 def paint_scene(scene: Scene, width: int, height: int, paint: Palette) -> list[Strip]:
     """Return the lines of the whole screen."""
-    top = [_header(scene, width, paint), Row().add(f" {scene.said}", paint.strong).strip(width)]
+    said = wrap(scene.said, width - 2) or [""]
+    top = [_header(scene, width, paint), *(Row().add(f" {line}", paint.strong).strip(width) for line in said)]
     if scene.help:
         return _filled(top + help_lines(width, paint, copies=scene.copies), width, height - 1, paint)
     if scene.history is not None:
@@ -113,10 +114,12 @@ def _header(scene: Scene, width: int, paint: Palette) -> Strip:
 
 def _blocks(scene: Scene, width: int, height: int, paint: Palette) -> list[Strip]:
     """Return the lines of the systems' blocks. Depending on the size of the screen, there are four columns, two rows of two blocks, or only
-    the two blocks of the pair that contains the selected system."""
+    the two blocks of the pair that contains the selected system, or only its block."""
     count = len(scene.views)
     if width >= WIDE:
         groups = [range(count)]
+    elif (width - 1) // 2 - 2 < LEAST_TEXT:
+        groups = [range(scene.selected, scene.selected + 1)]
     elif height + len(scene.views) + 5 >= TALL:
         groups = [range(first, min(first + 2, count)) for first in range(0, count, 2)]
     else:
@@ -192,9 +195,11 @@ def bar_parts(copy: CopyView, start: int, end: int, width: int, paint: Palette) 
 def event_lines(event: LiveEvent, width: int, paint: Palette) -> list[Strip]:
     """Return the lines of an event: its time and its sentence."""
     time = f" {event.at / SECOND:7.3f} "
-    found = []
-    for number, line in enumerate(wrap(event.text, max(8, width - len(time) - 1))):
-        found.append(Row().add(time if number == 0 else " " * len(time), paint.muted).add(line, paint.text).strip(width))
+    beside = width - len(time) - 1 >= LEAST_TEXT  # Otherwise, the sentence stands below the time.
+    indent = len(time) if beside else 2
+    found = [] if beside else [Row().add(time, paint.muted).strip(width)]
+    for number, line in enumerate(wrap(event.text, width - indent - 1)):
+        found.append(Row().add(time if beside and number == 0 else " " * indent, paint.muted).add(line, paint.text).strip(width))
     return found
 
 
@@ -243,7 +248,7 @@ def help_lines(width: int, paint: Palette, *, copies: bool = False) -> list[Stri
     """Return the help: the keys, the glyphs, and the meanings of the columns of the current table."""
     lines = [rule("Keys", "Esc: back", width, paint.title_focused, paint.faint, paint.muted)]
     for keys, what in KEYS:
-        for number, line in enumerate(wrap(what, width - 12)):
+        for number, line in enumerate(wrap(what, max(LEAST_TEXT, width - 12))):
             lines.append(Row().add(f" {keys if number == 0 else '':<9} ", paint.key).add(line, paint.text).strip(width))
     lines += [
         Row().add(f" {line}", paint.muted).strip(width)

@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from core.lab.model_comparison.live import WEAK_NAMES, LiveComparison, LiveView
+from core.lab.model_comparison.live import WEAK_NAMES, LiveComparison, LiveEvent, LiveView
 from core.lab.model_comparison.systems import variant_named
 from core.lab.model_comparison.table import COLUMNS
 from core.models.server import CopyView
@@ -16,7 +16,7 @@ from core.sim.units import SECOND
 from tui.cli import main
 from tui.model_comparison import screenshot
 from tui.model_comparison.app import ModelComparison
-from tui.model_comparison.painting import Scene, bar_parts, paint_scene, table_lines
+from tui.model_comparison.painting import Scene, bar_parts, event_lines, paint_scene, table_lines
 from tui.rendering.palette import PLAIN
 
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -87,6 +87,15 @@ def test_the_screen_fits_and_shows_as_many_systems_as_it_can(views: tuple[LiveVi
         assert shown == ([True] * 4 if width > 80 else [selected == 0] * 2 + [selected == 3] * 2)
         assert all(any(view.name in line and view.cells[0] in line for line in lines) for view in views)
     assert "LOST" in "\n".join(text_of(Scene(views), width, height))
+
+
+def test_on_a_narrow_screen_text_has_20_columns_and_is_complete(views: tuple[LiveView, ...]) -> None:
+    said = "k: kill the primary in all systems; Space: let time pass"
+    lines = text_of(Scene(views, selected=3, said=said), 40, 30)
+    assert said in " ".join(" ".join(lines).split())
+    assert not any("│" in line for line in lines), "only one system"
+    text = " ".join(" ".join(line.text for line in event_lines(LiveEvent(0, "a sentence about an event"), 24, PLAIN)).split())
+    assert text == "0.000 a sentence about an event", "below the time"
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
