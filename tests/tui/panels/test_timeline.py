@@ -111,7 +111,7 @@ async def test_a_click_goes_to_its_time() -> None:
     async with playing(until=8 * SECOND) as (_app, main_screen, pilot):
         left, cells = axis_of((120, 3))
         await pilot.click("#timeline", offset=(left + cells // 2, 1))
-        while main_screen.session.playback.moving:
+        while main_screen.view.now == 8 * SECOND or main_screen.session.playback.moving:  # a busy machine handles the click later
             await pilot.pause(0.05)
         assert abs(main_screen.view.now - 5 * SECOND) < SECOND // 5
 
