@@ -174,6 +174,10 @@ class AllRows:
         return False
 
 
+FORGOTTEN_AT_ONCE: Final = 1_024
+"""The number of lines that are forgotten together after the event buffer has dropped their events."""
+
+
 class MatchingRows:
     """The lines of events that match a filter: each word of the filter occurs in the number, the kind, or the sentence of the event."""
 
@@ -182,19 +186,23 @@ class MatchingRows:
         self._matches = matcher(words)
         self._found: list[int] = []
         self._seen = ring.first
-        self._gone = 0
+        self._forgotten = 0  # the number of matching events that came before those in `_found`
+        self._gone = 0  # the number of matching events in `_found` that are no longer in the event buffer
 
     @property
     def first(self) -> int:
         """The index of the oldest matching event that is still in the event buffer."""
         while self._gone < len(self._found) and self._found[self._gone] < self.ring.first:
             self._gone += 1
-        return self._gone
+        if self._gone >= FORGOTTEN_AT_ONCE:
+            del self._found[: self._gone]
+            self._forgotten, self._gone = self._forgotten + self._gone, 0
+        return self._forgotten + self._gone
 
     @property
     def total(self) -> int:
         """The number of matching events."""
-        return len(self._found)
+        return self._forgotten + len(self._found)
 
     def update(self) -> bool:
         """Check which of the new events match the filter. Return False, because existing lines never move."""
@@ -208,12 +216,12 @@ class MatchingRows:
 
     def at(self, index: int) -> Row:
         """Return the line of a matching event."""
-        return self.ring.at(self._found[index]), None, False
+        return self.ring.at(self._found[index - self._forgotten]), None, False
 
     def index_of(self, seq: int) -> int | None:
         """Return the index of an event among the matching events, or None."""
         at = self.ring.index_of(seq)
-        return self._found.index(at) if at is not None and at in self._found else None
+        return self._forgotten + self._found.index(at) if at is not None and at in self._found else None
 
     def toggle(self, index: int) -> bool:
         """Return False, because no events are folded."""
@@ -230,7 +238,8 @@ class FoldedRows:
         self._rows: list[tuple[EventTuple, Group, bool]] = []
         self._joins: dict[int, Group] = {}
         self._seen = ring.first
-        self._gone = 0
+        self._forgotten = 0  # the number of lines that came before those in `_rows`
+        self._gone = 0  # the number of lines in `_rows` whose events are no longer in the event buffer
 
     @property
     def first(self) -> int:
@@ -240,12 +249,16 @@ class FoldedRows:
             oldest = seq_of(ring.at(ring.first))
             while self._gone < len(rows) and seq_of(rows[self._gone][0]) < oldest:
                 self._gone += 1
-        return self._gone
+            if FORGOTTEN_AT_ONCE <= self._gone < len(rows):
+                del self._groups[: max(0, _last(self._groups, rows[self._gone][1]))]
+                del rows[: self._gone]
+                self._forgotten, self._gone = self._forgotten + self._gone, 0
+        return self._forgotten + self._gone
 
     @property
     def total(self) -> int:
         """The number of lines that have been added so far, including lines that are no longer in memory."""
-        return len(self._rows)
+        return self._forgotten + len(self._rows)
 
     def update(self) -> bool:
         """Add lines for new events. Return whether any existing lines have moved."""
@@ -278,7 +291,8 @@ class FoldedRows:
             return False
         if group.alone:
             for each in group.alone:
-                del self._groups[_last(self._groups, each)]
+                if (at := _last(self._groups, each)) >= 0:
+                    del self._groups[at]
             group.alone = []
         elif not group.opened:
             return False
@@ -293,8 +307,10 @@ class FoldedRows:
         """Rebuild the lines, starting with the line of a group."""
         rows = self._rows
         at = len(rows) - 1
-        while rows[at][1] is not changed or rows[at][2]:
+        while at >= 0 and (rows[at][1] is not changed or rows[at][2]):
             at -= 1
+        if at < 0:
+            return
         del rows[at:]
         for group in self._groups[_last(self._groups, changed) :]:
             rows.append((group.head, group, False))
@@ -303,7 +319,7 @@ class FoldedRows:
 
     def at(self, index: int) -> Row:
         """Return the line at an index."""
-        event, group, inside = self._rows[index]
+        event, group, inside = self._rows[index - self._forgotten]
         return event, group if group.folded and not inside else None, inside
 
     def index_of(self, seq: int) -> int | None:
@@ -313,15 +329,15 @@ class FoldedRows:
         for at in range(len(self._rows) - 1, -1, -1):
             event, group, inside = self._rows[at]
             if seq_of(event) == seq and not (inside is False and group.folded and group.head is group.members[0] and group.opened):
-                return at
+                return self._forgotten + at
             if group.folded and not group.opened and any(seq_of(each) == seq for each in group.members):
-                self.toggle(at)
-                return at + 1 + next(n for n, each in enumerate(group.members) if seq_of(each) == seq)
+                self.toggle(self._forgotten + at)
+                return self._forgotten + at + 1 + next(n for n, each in enumerate(group.members) if seq_of(each) == seq)
         return None
 
     def toggle(self, index: int) -> bool:
         """Open or close a line. Return False if nothing is folded into the line."""
-        _, group, inside = self._rows[index]
+        _, group, inside = self._rows[index - self._forgotten]
         if inside or not group.folded:
             return False
         group.opened = not group.opened
@@ -330,9 +346,9 @@ class FoldedRows:
 
 
 def _last(groups: list[Group], wanted: Group) -> int:
-    """Return the index of a group in the list of groups. The search starts at the end of the list, because the wanted group is usually near
-    the end."""
+    """Return the index of a group in the list of groups; -1 if it was forgotten. The search starts at the end of the list, because the wanted
+    group is usually near the end."""
     at = len(groups) - 1
-    while groups[at] is not wanted:
+    while at >= 0 and groups[at] is not wanted:
         at -= 1
     return at

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.events import Click
@@ -16,6 +20,7 @@ from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.main_screen.test_first_minute import hundred
 from tui.analysis.word_filter import matcher
+from tui.panels import event_rows
 from tui.panels.event_rows import LEAST_FOLDED, FoldedRows, MatchingRows
 from tui.panels.events import EventLog
 from tui.rendering.palette import COLOR
@@ -238,13 +243,34 @@ def test_only_events_with_the_words_are_listed() -> None:
     assert "30 new leaders" in lines(log)[1]
 
 
-def test_matching_events_that_the_ring_has_forgotten_are_gone() -> None:
+@pytest.mark.parametrize("listed", [lambda ring: MatchingRows(ring, "fenced"), FoldedRows])
+def test_events_that_the_ring_has_forgotten_are_gone(listed: Callable[[EventRing], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_rows, "FORGOTTEN_AT_ONCE", 8)
     ring = EventRing(10)
-    rows = MatchingRows(ring, "fenced")
-    for seq in range(1, 41):
+    rows = listed(ring)
+    for seq in range(1, 4_001):
         ring.append(fenced(seq, seq))
         rows.update()
-    assert [rows.at(at)[0][0] for at in range(rows.first, rows.total)] == list(range(31, 41))
+        assert [rows.at(at)[0][0] for at in range(rows.first, rows.total)] == list(range(max(1, seq - 9), seq + 1))
+    assert (rows.total, rows.index_of(3_995), rows.index_of(7)) == (4_000, 3_994, None)
+    kept = [len(value) for name in ("_found", "_rows", "_groups") if (value := getattr(rows, name, None)) is not None]
+    assert max(kept) < 30, "lines of events that are gone take no memory"
+
+
+def test_a_folded_line_stays_whole_when_the_lines_before_it_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_rows, "FORGOTTEN_AT_ONCE", 8)
+    ring = EventRing(20)
+    rows = FoldedRows(ring)
+    for seq in range(1, 301):
+        ring.append(fenced(seq, seq) if seq % 10 == 1 else elected(seq, seq - (seq - 1) % 10, seq))
+        rows.update()
+        if seq % 30 == 15:
+            rows.toggle(rows.total - 1)
+        seen = set()
+        for at in range(rows.first, rows.total):
+            event, group, _ = rows.at(at)
+            seen |= {event[0], *(each[0] for each in group.members)} if group is not None else {event[0]}
+        assert {event[0] for event in ring.since(ring.first)} <= seen | set(range(ring.first + 1, ring.first + 11))
 
 
 async def test_words_filter_partitions_brokers_and_events_on_the_overview() -> None:
