@@ -73,7 +73,7 @@ KAFKA_FIELDS: Final[Table] = {
     LeaderAndIsrRequest: Declared(rows={"items": 2}),
     Channel: Declared(rows={"queue": 1}),
     ControllerEventManager: Declared(rows={"_events": 0}),
-    Fetcher: Declared(history=("sent_cause",), times=("sent_at", "timeout_at", "waking_at"), labels={"in_flight": "fetch"}, rows={"unsent": 4, "moved": 4}),
+    Fetcher: Declared(wiring=("quota", "owner"), history=("sent_cause",), times=("sent_at", "timeout_at", "waking_at"), labels={"in_flight": "fetch"}, rows={"unsent": 4, "moved": 4}),
     Partition: Declared(history=("changed_by", "high_watermark_event", "min_isr_changed_by"), times=("uncommitted_since",)),
     PartitionFetchState: Declared(times=("delayed_until",)),
     ReplicationControlManager: Declared(history=("log_ends",)),

@@ -52,7 +52,7 @@ def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec, 
     terms = _terms(partition.logs, leader if leader != NO_LEADER else partition.replicas[0], most_batches)
     for given in partition.logs:
         broker = cluster.brokers[given.broker]
-        log = broker.disk.create(tp, broker.log_config(tp.topic), cluster.release)
+        log = broker.disk.create(tp, broker.log_manager.config_of(tp.topic), cluster.release)
         broker.log_directories.assign(tp)
         _fill(log, given, terms)
         _write_checkpoints(broker, tp, log)

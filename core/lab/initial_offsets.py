@@ -44,7 +44,7 @@ def place_offsets(cluster: ClusterNodes) -> None:
             end += len(records)
         for replica in registration.isr:
             disk = cluster.brokers[replica].disk
-            log = disk.create(tp, cluster.brokers[replica].log_config(tp.topic), cluster.release)
+            log = disk.create(tp, cluster.brokers[replica].log_manager.config_of(tp.topic), cluster.release)
             cluster.brokers[replica].log_directories.assign(tp)
             log.append_as_follower((0, end, term, term.bytes, None))
             log.update_high_watermark(end)

@@ -20,6 +20,7 @@ from core.kafka.broker.controller_requests.controller_channel import ControllerC
 from core.kafka.broker.controller_requests.producer_id_manager import ProducerIdManager
 from core.kafka.broker.disk import DRAWN
 from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.kraft_metadata_cache import KRaftMetadataCache
 from core.kafka.broker.log_manager.log_directories import LogDirectories
 from core.kafka.broker.log_manager.log_manager import LogManager
@@ -64,7 +65,6 @@ class Broker(BrokerContext):
 
     __slots__ = (
         "_shutdown_heard",
-        "alter_partition",
         "channel",
         "fetch_manager",
         "fetcher_manager",
@@ -98,21 +98,22 @@ class Broker(BrokerContext):
         self._shutdown_heard = False
         self.shutdown_by = 0
         self.voter: KafkaRaftClient | None = None
-        self.channel = ControllerChannel(self, setup.controllers)
+        self.channel = ControllerChannel(self, setup.controllers, self.ask_controller_again)
         self.topic_creation: TopicCreation = AutoTopicCreationManager(self, self.channel)
-        self.producer_id_manager = ProducerIdManager(self)
-        self.log_directories = LogDirectories(self, self.channel)
-        self.registration = BrokerRegistration(self, self.channel, self.log_directories.online_ids)
-        self.replicas = ReplicaManager(self, self.log_directories)
+        self.producer_id_manager = ProducerIdManager(self, self.request_producer_ids)
+        self.log_directories = LogDirectories(self, self.channel, self)
+        self.registration = BrokerRegistration(self, self.channel, self.log_directories.online_ids, self.registered)
+        hosted = HostedPartitions(self)
+        self.partitions = hosted.online
+        self.log_manager = LogManager(self, self.partitions)
+        self.replicas = ReplicaManager(self, hosted, self.log_manager, self.log_directories, self)
         self.fetch_manager = self.replicas.fetch_manager
         self.fetcher_manager = self.replicas.fetcher_manager
-        self.partitions = self.replicas.partitions
-        self.log_manager = LogManager(self, self.partitions)
         self.transactions = TransactionCoordinator(self)
         self.groups = GroupCoordinator(self)
         self.replicas.coordinators[TRANSACTION_STATE_TOPIC] = self.transactions
         self.replicas.coordinators[GROUP_METADATA_TOPIC] = self.groups
-        self.alter_partition = AlterPartitionManager(self, self.channel, self.partitions)
+        self.alter_partition = AlterPartitionManager(self, self.channel, self.partitions, self.controller_request_timed_out)
         self.handlers.update(
             {
                 BrokerHeartbeatResponse: self._heartbeat_answered,
@@ -134,15 +135,12 @@ class Broker(BrokerContext):
         self.refresh_settings()
 
     def refresh_settings(self) -> None:
-        """Refresh the cached values of the settings that performance-critical code reads."""
+        """Let each part read its settings again, because they might have changed."""
         self.withdraw_idle_fetches()
         timeout = self.config.fetch_timeout
-        super().refresh_settings()
-        if timeout != self.config.fetch_timeout:
-            for fetcher in self.fetcher_manager.fetchers.values():
-                fetcher.timeout_changed()
-        for partition in self.partitions.values():
-            partition.refresh_settings()
+        self.config.refresh()
+        self.log_manager.refresh_configs()
+        self.replicas.refresh_settings(timeout_changed=timeout != self.config.fetch_timeout)
 
     # --- life of the process ---------------------------------------------------------------------------------------
 
@@ -217,8 +215,8 @@ class Broker(BrokerContext):
             self._arm_timers(0)
         elif "log-cleaner" not in armed:
             self.log_manager.reset()
-            self.arm_log_cleaner()
-        if not self.broker_epoch_is_current():
+            self.log_manager.arm_cleaner()
+        if not self.registration.is_current:
             self.register()
         elif "heartbeat" not in armed:
             self.timer(1, "heartbeat")
@@ -302,10 +300,6 @@ class Broker(BrokerContext):
         """Register the current process with the controller."""
         self.registration.register()
 
-    def broker_epoch_is_current(self) -> bool:
-        """Return whether this process is registered."""
-        return self.registration.is_current
-
     def registered(self) -> None:
         """Fetch the metadata, and begin to send heartbeats."""
         self._fetch_metadata()
@@ -334,8 +328,11 @@ class Broker(BrokerContext):
         self.fetcher_manager.withdraw_idle_fetches()
 
     def is_disk_slow(self) -> bool:
-        """Return whether a write takes time, which is the case if the disk is slow or earlier writes have not finished."""
-        return self.log_directories.slow > 0 or self.log_directories.busy_until > self.journal.now
+        """Return whether a write takes time."""
+        return self.log_directories.is_slow()
+
+    def fetchers_shut_down(self) -> None:
+        """Do nothing, because only a request of a ZooKeeper controller waits for fetchers to end."""
 
     def take_offline(self, gone: list[TopicPartition]) -> None:
         """Take the replicas in a failed log directory offline."""
@@ -344,6 +341,11 @@ class Broker(BrokerContext):
     def propagate_directory_failure(self, directory: str) -> None:
         """Report a failed log directory to the controller."""
         self.log_directories.report(directory)
+
+    def report_directories(self) -> None:
+        """Send a heartbeat that names the failed log directories, if the process is registered."""
+        if self.registration.is_current:
+            self.send_heartbeat()
 
     def _heartbeat_answered(self, response: BrokerHeartbeatResponse, _: str) -> None:
         if response.error == errors.STALE_BROKER_EPOCH:
@@ -369,7 +371,7 @@ class Broker(BrokerContext):
         """Send all pending requests again, because the controller or the connection to it has changed."""
         self.alter_partition.disconnected()
         self.topic_creation.reset()
-        if self.broker_epoch_is_current():
+        if self.registration.is_current:
             self._fetch_metadata()
         elif self.state is BrokerState.STARTING:
             self.registration.send()
@@ -401,7 +403,7 @@ class Broker(BrokerContext):
         self.channel.fetch_metadata(self.metadata_cache.offset)
 
     def _metadata_arrived(self, response: MetadataFetchResponse, _: str) -> None:
-        if not self.broker_epoch_is_current():
+        if not self.registration.is_current:
             return  # a response to this broker's former process; the current process fetches once it is registered
         known = self.metadata_cache.offset
         if response.end > known:
@@ -442,10 +444,6 @@ class Broker(BrokerContext):
         """Run the `isr-expiration` task (`ReplicaManager#maybeShrinkIsr`)."""
         for partition in self.replicas.out_of_sync_partitions():
             partition.maybe_shrink_isr()
-
-    def arm_log_cleaner(self) -> None:
-        """Set the timer of the log cleaner if a log is compacted and the process is running."""
-        self.log_manager.arm_cleaner()
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         if message.node == self.channel.controller:

@@ -1,58 +1,91 @@
-"""The interface through which the parts of a broker use the broker: its identity, disk, settings, and knowledge of the cluster."""
+"""What the parts of a broker share: its identity, disk, settings, knowledge of the cluster, and the state of its process."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Final
+from typing import Final, Protocol
 
 from core.kafka.broker.broker_setup import BrokerSetup
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.broker.partition_context import PartitionContext
-from core.kafka.broker.replication_quota import ReplicationQuota
+from core.kafka.broker.disk import Disk
+from core.kafka.broker.kafka_config import KafkaConfig
+from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition, broker_address
-from core.kafka.log.log_config import LogConfig
-from core.kafka.settings.setting import MAX_LONG
+from core.kafka.messages import AlterPartitionItem
+from core.kafka.metadata_cache import MetadataCache
+from core.kafka.release import Release
 from core.kafka.settings.settings import Settings
 from core.sim.long_polling import LongPoll
+from core.sim.node import Node
 
 
-def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker: int) -> ReplicationQuota | None:
-    """Return the quota that a broker's settings define for its role as `leader` or `follower`; None if the rate is unlimited."""
-    rate = settings.integer(f"{side}.replication.throttled.rate", broker=broker)
-    if rate == MAX_LONG:
-        return None
-    quota = known or ReplicationQuota(rate)
-    quota.rate = rate
-    quota.listed = settings.topic_lists(f"{side}.replication.throttled.replicas", broker)
-    return quota
+class IsrChanges(Protocol):
+    """The interface through which a leader sends ISR changes to the controller or to ZooKeeper (Kafka: `AlterPartitionManager`)."""
+
+    def submit(self, item: AlterPartitionItem) -> bool:
+        """Submit an ISR change. Return False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
+
+    def reset(self) -> None:
+        """Forget all pending ISR changes, because the process has ended."""
+
+    def disconnected(self) -> None:
+        """Handle a broken connection to the controller."""
 
 
-class BrokerContext(PartitionContext):
-    """The base class of all brokers. `BrokerContext` does not depend on any part of a broker, so each part can depend on `BrokerContext`.
+class BrokerContext(Node):
+    """The surroundings of a broker's parts. It depends on no part, so each part, and each partition, can depend on it.
 
     Attributes:
+        id: the broker ID.
         rack: the broker's rack.
         state: the state of the process.
         fenced: whether the controller's last response said that the broker is fenced.
+        want_shutdown: whether the broker asks the controller for a controlled shutdown.
+        broker_epoch: the epoch that the controller assigned at registration; -1 before registration.
+        metadata_cache: what the broker knows of the cluster.
+        settings: the broker's own view of the settings; changes arrive with the metadata.
+        config: the values of the broker's settings.
         by_hand: whether fetchers, heartbeats, and checks run only on command.
-        leader_quota, follower_quota: the replication throttle in each role; None if the rate is unlimited.
-        log_configs: the settings of the logs, by topic.
+        maybe_out_of_sync: the partitions that this broker leads and in which a follower might be below the LEO or have no running fetch
+            session (ordered set). Only these can have followers to remove from the ISR.
+        pushes_high_watermark: whether a fetch is completed if its follower lacks the newest high watermark (since 2.4); False in by-hand
+            mode.
+        alter_partition: the object to which ISR changes are submitted.
     """
 
-    __slots__ = ("_correlation", "by_hand", "fenced", "follower_quota", "leader_quota", "log_configs", "rack", "state", "want_shutdown")
+    __slots__ = (
+        "_correlation", "account", "alter_partition", "broker_epoch", "by_hand", "config", "disk", "fenced", "id", "maybe_out_of_sync", "metadata_cache",
+        "pushes_high_watermark", "rack", "release", "settings", "state", "want_shutdown",
+    )  # fmt: skip
 
+    id: Final[int]
     rack: Final[str | None]
+    settings: Final[Settings]
+    config: Final[KafkaConfig]
+    release: Final[Release]
+    account: Final[DurabilityObserver]
+    disk: Final[Disk]
+    metadata_cache: Final[MetadataCache]
+    maybe_out_of_sync: Final[dict[TopicPartition, None]]
+
+    alter_partition: IsrChanges
 
     def __init__(self, setup: BrokerSetup) -> None:
-        super().__init__(setup)
+        super().__init__(broker_address(setup.broker_id), setup.network, setup.journal)
+        self.id = setup.broker_id
         self.rack = setup.rack
+        self.settings = setup.settings
+        self.config = KafkaConfig(setup.settings, setup.broker_id)
+        self.release = setup.settings.release
+        self.account = setup.account
+        self.disk = Disk.of(setup.broker_id, setup.log_dirs)
+        self.metadata_cache = setup.metadata_cache
         self.by_hand = setup.by_hand
-        self.log_configs: dict[str, LogConfig] = {}
         self.state = BrokerState.STOPPED
-        self.leader_quota: ReplicationQuota | None = None
-        self.follower_quota: ReplicationQuota | None = None
         self.fenced = True
         self.want_shutdown = False
+        self.broker_epoch = -1
+        self.maybe_out_of_sync = {}
+        self.pushes_high_watermark = self.release.hw_completes_fetch and not setup.by_hand
         self._correlation = 0
 
     def next_correlation(self) -> int:
@@ -68,82 +101,9 @@ class BrokerContext(PartitionContext):
         rank = (follower << 48) | (leader << 16) | fetcher
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
-    def refresh_settings(self) -> None:
-        """Read the settings again, because they might have changed."""
-        self.config.refresh()
-        self.leader_quota = _quota(self.leader_quota, "leader", self.settings, self.id)
-        self.follower_quota = _quota(self.follower_quota, "follower", self.settings, self.id)
-        self._refresh_log_configs()
-
-    def _refresh_log_configs(self) -> None:
-        """Reconfigure the logs whose settings have changed. Existing segments keep the former settings."""
-        former = self.log_configs
-        self.log_configs = {topic: LogConfig.of(self.settings, self.id, topic) for topic in former}
-        other = [topic for topic, config in self.log_configs.items() if config != former[topic]]
-        if other:
-            for tp, log in self.disk.logs.items():
-                if tp.topic in other:
-                    log.configure(self.log_configs[tp.topic])
-            self.arm_log_cleaner()
-
-    def log_config(self, topic: str) -> LogConfig:
-        """Return the settings of a topic's logs."""
-        config = self.log_configs.get(topic)
-        if config is None:
-            config = self.log_configs[topic] = LogConfig.of(self.settings, self.id, topic)
-            if config.compact:
-                self.arm_log_cleaner()
-        return config
-
-    # --- what a part asks of the broker ----------------------------------------------------------------------------
-
-    @abstractmethod
-    def arm_log_cleaner(self) -> None:
-        """Set the timer of the log cleaner if a log is compacted."""
-
-    @abstractmethod
-    def stop(self, how: str) -> None:
-        """End the process."""
-
-    @abstractmethod
-    def withdraw_idle_fetches(self) -> None:
-        """Stop eliding the idle fetches that this broker sends or serves, because they might no longer be idle."""
-
-    def fetchers_shut_down(self) -> None:
-        """Continue with the controller's requests, because all fetchers that had to end have ended."""
-
-    @abstractmethod
-    def is_disk_slow(self) -> bool:
-        """Return whether a write takes time, which is the case if the disk is slow or earlier writes have not finished."""
-
-    @abstractmethod
-    def send_heartbeat(self) -> None:
-        """Send a heartbeat to the controller."""
-
-    @abstractmethod
-    def broker_epoch_is_current(self) -> bool:
-        """Return whether the controller has registered this broker process."""
-
-    @abstractmethod
-    def registered(self) -> None:
-        """Continue the start of the broker after the controller has registered this process."""
-
-    @abstractmethod
-    def take_offline(self, gone: list[TopicPartition]) -> None:
-        """Take the replicas in a failed log directory offline."""
-
-    @abstractmethod
-    def propagate_directory_failure(self, directory: str) -> None:
-        """Report a failed log directory to the controller."""
-
-    @abstractmethod
-    def request_producer_ids(self) -> None:
-        """Ask the controller for a block of producer IDs."""
-
-    @abstractmethod
-    def controller_request_timed_out(self) -> None:
-        """Handle a controller that has not responded in time."""
-
-    @abstractmethod
-    def ask_controller_again(self) -> None:
-        """Send all pending requests to the controller again."""
+    def log_start_moved(self, tp: TopicPartition) -> None:
+        """Record that a log start has moved, so that the next checkpoint contains the new log start."""
+        self.disk.moved_starts[tp] = None
+        self.disk.log_starts_moved = True
+        if tp in self.account.exposed:
+            self.account.check_exposure(tp)

@@ -6,8 +6,8 @@ Kafka: `Partition#makeLeader`, `#makeFollower`.
 from __future__ import annotations
 
 from core.kafka import errors, events
+from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.replica import Replica
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import Term
@@ -29,7 +29,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
             log.epochs.assign(partition.leader_epoch, log.leo)
         partition.term = Term(partition.leader_epoch, me)
         partition.uncommitted_since = now
-    broker.behind[tp] = None
+    broker.maybe_out_of_sync[tp] = None
     known = [replica for replica in partition.remotes if replica.broker in registration.replicas]
     new = [Replica(follower) for follower in registration.replicas if follower != me and partition.replica(follower) is None]
     partition.remotes = (*known, *new)
@@ -99,7 +99,7 @@ def _apply_registration(partition: Partition, registration: PartitionRegistratio
     partition.adding = registration.adding
 
 
-def why_not_leader(broker: PartitionContext, tp: TopicPartition) -> tuple[int, ...]:
+def why_not_leader(broker: BrokerContext, tp: TopicPartition) -> tuple[int, ...]:
     """Return the events because of which a broker does not lead a partition, most important first; empty if there are none: the last
     election and, if this broker won it, what kept the broker from hearing of that.
     """

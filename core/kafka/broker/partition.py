@@ -22,9 +22,9 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.follower_session import SessionEntry
 from core.kafka.broker.isr_order import expanded, shrunk
-from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.purgatory.delayed_operations import HighWatermarkWaiter
 from core.kafka.broker.purgatory.delayed_produce import DelayedProduces
 from core.kafka.broker.replica import Replica
@@ -131,10 +131,10 @@ class Partition:
     tp: Final[TopicPartition]
     topic: Final[str]
     number: Final[Column]
-    broker: Final[PartitionContext]
+    broker: Final[BrokerContext]
     log: Final[ReplicaLog]
 
-    def __init__(self, tp: TopicPartition, broker: PartitionContext, log: ReplicaLog) -> None:
+    def __init__(self, tp: TopicPartition, broker: BrokerContext, log: ReplicaLog) -> None:
         self.tp = tp
         self.topic = tp.topic
         self.number = tp.partition

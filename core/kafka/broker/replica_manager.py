@@ -9,9 +9,11 @@ from core.kafka import errors, events
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.follower.fetcher_owner import FetcherOwner
 from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.leadership import make_follower, make_leader, mark_offline, stop_partition, why_not_leader
 from core.kafka.broker.log_manager.log_directories import LogDirectories
+from core.kafka.broker.log_manager.log_manager import LogManager
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import AppendCompletion
 from core.kafka.broker.purgatory.produce_response import refuse_produce
@@ -64,12 +66,14 @@ class ReplicaManager:
         "fetcher_manager",
         "hosted",
         "log_directories",
+        "log_manager",
         "offline_partitions",
         "partitions",
         "role_changes",
     )  # fmt: skip
 
     broker: Final[BrokerContext]
+    log_manager: Final[LogManager]
     log_directories: Final[LogDirectories]
     hosted: Final[HostedPartitions]
     partitions: Final[dict[TopicPartition, Partition]]
@@ -79,15 +83,23 @@ class ReplicaManager:
     fetcher_manager: Final[ReplicaFetcherManager]
     role_changes: Final[list[tuple[Partition, int]]]
 
-    def __init__(self, broker: BrokerContext, directories: LogDirectories) -> None:
+    def __init__(
+        self,
+        broker: BrokerContext,
+        hosted: HostedPartitions,
+        log_manager: LogManager,
+        directories: LogDirectories,
+        owner: FetcherOwner,
+    ) -> None:
         self.broker = broker
+        self.hosted = hosted
+        self.log_manager = log_manager
         self.log_directories = directories
-        self.hosted = HostedPartitions(broker)
         self.partitions = self.hosted.online
         self.offline_partitions = self.hosted.offline
         self.consumer_fetches = {}
         self.fetch_manager = FetchManager(broker, self.hosted)
-        self.fetcher_manager = ReplicaFetcherManager(broker)
+        self.fetcher_manager = ReplicaFetcherManager(broker, owner)
         self.add_partitions_manager = AddPartitionsToTxnManager(broker, self.hosted)
         self.coordinators: dict[str, InternalTopicOwner] = {}
         self.role_changes = []
@@ -108,10 +120,17 @@ class ReplicaManager:
             }
         )
 
+    def refresh_settings(self, *, timeout_changed: bool) -> None:
+        """Read the settings again, because they might have changed. `timeout_changed` tells that replica.socket.timeout.ms has changed."""
+        self.fetch_manager.refresh_settings()
+        self.fetcher_manager.refresh_settings(timeout_changed=timeout_changed)
+        for partition in self.partitions.values():
+            partition.refresh_settings()
+
     def reset(self) -> None:
         """Forget all state except the disk, because the process has ended."""
         self.hosted.reset()
-        self.broker.behind.clear()
+        self.broker.maybe_out_of_sync.clear()
         self.consumer_fetches.clear()
         self.role_changes.clear()
         self.fetch_manager.reset()
@@ -334,7 +353,7 @@ class ReplicaManager:
                     self.offline_partitions[tp] = None
                     broker.journal.emit(events.OfflineReplicaFound.kind, broker.id, tp.topic, tp.partition, broker.disk.dir_of(tp))
                     return None
-                log = broker.disk.create(tp, broker.log_config(tp.topic), broker.release)
+                log = broker.disk.create(tp, self.log_manager.config_of(tp.topic), broker.release)
                 self.log_directories.assign(tp)
             partition = self.partitions[tp] = Partition(tp, broker, log)
         return partition
@@ -400,10 +419,10 @@ class ReplicaManager:
         broker = self.broker
         oldest = broker.journal.now - broker.config.lag_max
         late: dict[TopicPartition, Partition] = {}
-        for tp in list(broker.behind):
+        for tp in list(broker.maybe_out_of_sync):
             partition = self.partitions.get(tp)
             if partition is None or not partition.is_leader or all(replica.session is not None for replica in partition.remotes):
-                del broker.behind[tp]
+                del broker.maybe_out_of_sync[tp]
             elif partition.out_of_sync_replicas():
                 late[tp] = partition
         for session in self.fetch_manager.sessions_without_fetch_since(oldest):

@@ -15,6 +15,8 @@ from collections import deque
 from typing import Final
 
 from core.kafka.ids import TopicPartition
+from core.kafka.settings.setting import MAX_LONG
+from core.kafka.settings.settings import Settings
 from core.kafka.settings.throttled_replicas import ALL_REPLICAS
 from core.sim.units import SECOND
 
@@ -27,16 +29,27 @@ class ReplicationQuota:
     """One broker's quota as leader or as follower.
 
     Attributes:
-        rate: the limit in bytes per second.
+        rate: the limit in bytes per second; MAX_LONG if the rate is unlimited.
+        limits: whether the rate is limited.
         listed: the throttled partitions of topics that have a list (`Settings.topic_lists`).
     """
 
-    __slots__ = ("_samples", "listed", "rate")
+    __slots__ = ("_samples", "limits", "listed", "rate")
 
-    def __init__(self, rate: int) -> None:
+    def __init__(self, rate: int = MAX_LONG) -> None:
         self.rate = rate
+        self.limits = rate != MAX_LONG
         self.listed: dict[str, frozenset[int]] = {}
         self._samples: deque[tuple[int, int]] = deque()
+
+    def refresh(self, side: str, settings: Settings, broker: int) -> None:
+        """Read the settings of a broker again for its role as `leader` or `follower`, because they might have changed."""
+        self.rate = settings.integer(f"{side}.replication.throttled.rate", broker=broker)
+        self.limits = self.rate != MAX_LONG
+        if self.limits:
+            self.listed = settings.topic_lists(f"{side}.replication.throttled.replicas", broker)
+        else:
+            self._samples.clear()
 
     def is_throttled(self, tp: TopicPartition, *, reassigned: bool) -> bool:
         """Return whether a partition's bytes count toward the rate (`ReplicationQuotaManager#isThrottled`). If the topic has no list of

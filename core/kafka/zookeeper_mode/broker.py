@@ -168,7 +168,7 @@ class ZooKeeperBroker(Broker):
 
     def register(self) -> None:
         """Open a session, and register in ZooKeeper when the session is established."""
-        if self.broker_epoch_is_current():
+        if self.registration.is_current:
             return
         if not self.zk.session:
             self.zk.connect()

@@ -30,7 +30,7 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
         waiting, watched = delayed_fetches(broker)
         found.append(Sample(PURGATORY.format(name="NumDelayedOperations"), broker.id, (("Value", waiting),)))
         found.append(Sample(PURGATORY.format(name="PurgatorySize"), broker.id, (("Value", watched),)))
-        if any(config.compact for config in broker.log_configs.values()):
+        if any(config.compact for config in broker.log_manager.configs.values()):
             found.append(Sample(MAX_DIRTY_PERCENT, broker.id, (("Value", int(100 * broker.log_manager.cleaner.dirtiest)),)))
         if not cluster.zookeeper:
             found.append(

@@ -5,6 +5,7 @@ Each partition has at most one pending change, and each broker has at most one r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from core.kafka import errors
@@ -22,19 +23,24 @@ class AlterPartitionManager:
     """The pending ISR changes of one broker.
 
     Attributes:
+        timed_out: called when the controller has not responded in time.
         unsent: pending changes by partition, in order of submission.
         in_flight: the correlation ID of the request in flight; 0 if there is none.
     """
 
-    __slots__ = ("_broker", "_channel", "_partitions", "in_flight", "unsent")
+    __slots__ = ("_broker", "_channel", "_partitions", "in_flight", "timed_out", "unsent")
 
     _broker: Final[BrokerContext]
     _channel: Final[ControllerChannel]
     _partitions: Final[dict[TopicPartition, Partition]]
+    timed_out: Final[Callable[[], None]]
     unsent: Final[dict[TopicPartition, AlterPartitionItem]]
 
-    def __init__(self, broker: BrokerContext, channel: ControllerChannel, partitions: dict[TopicPartition, Partition]) -> None:
+    def __init__(
+        self, broker: BrokerContext, channel: ControllerChannel, partitions: dict[TopicPartition, Partition], timed_out: Callable[[], None]
+    ) -> None:
         self._broker = broker
+        self.timed_out = timed_out
         self._channel = channel
         self._partitions = partitions
         self.unsent = {}
@@ -76,7 +82,7 @@ class AlterPartitionManager:
 
     def _timed_out(self, correlation: object) -> None:
         if correlation == self.in_flight:
-            self._broker.controller_request_timed_out()
+            self.timed_out()
 
     def _handle_response(self, response: AlterPartitionResponse, _: str) -> None:
         if response.correlation != self.in_flight:

@@ -32,17 +32,36 @@ class BrokerRegistration:
 
     Attributes:
         incarnation: the incarnation of the process that was registered last.
+        registered: called when the controller has registered the process.
         started_clean: whether the process found its logs cleanly closed when it started.
     """
 
-    __slots__ = ("_attempt", "_broker", "_channel", "_online_directories", "_refusals", "_refused", "incarnation", "started_clean")
+    __slots__ = (
+        "_attempt",
+        "_broker",
+        "_channel",
+        "_online_directories",
+        "_refusals",
+        "_refused",
+        "incarnation",
+        "registered",
+        "started_clean",
+    )
 
     _broker: Final[BrokerContext]
     _channel: Final[ControllerChannel]
     _online_directories: Final[Callable[[], tuple[str, ...]]]
+    registered: Final[Callable[[], None]]
 
-    def __init__(self, broker: BrokerContext, channel: ControllerChannel, online_directories: Callable[[], tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        broker: BrokerContext,
+        channel: ControllerChannel,
+        online_directories: Callable[[], tuple[str, ...]],
+        registered: Callable[[], None],
+    ) -> None:
         self._broker = broker
+        self.registered = registered
         self._channel = channel
         self._online_directories = online_directories
         self.incarnation = 0
@@ -102,4 +121,4 @@ class BrokerRegistration:
             return
         self.incarnation = broker.incarnation
         broker.broker_epoch = response.broker_epoch
-        broker.registered()
+        self.registered()

@@ -8,6 +8,7 @@ response names no active controller, the broker asks the next voter.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from core.kafka.broker.context import BrokerContext
@@ -29,15 +30,18 @@ class ControllerChannel:
         dedicated: the controllers whose processes contain no broker.
         controller: the node that this broker regards as the active controller.
         epoch: the highest controller epoch seen.
+        controller_changed: called when the broker has switched to another controller, to send all pending requests again.
     """
 
-    __slots__ = ("_broker", "_fetches", "_retry_armed", "controller", "dedicated", "epoch", "voters")
+    __slots__ = ("_broker", "_fetches", "_retry_armed", "controller", "controller_changed", "dedicated", "epoch", "voters")
 
     _broker: Final[BrokerContext]
     voters: Final[tuple[str, ...]]
+    controller_changed: Final[Callable[[], None]]
 
-    def __init__(self, broker: BrokerContext, voters: tuple[str, ...]) -> None:
+    def __init__(self, broker: BrokerContext, voters: tuple[str, ...], controller_changed: Callable[[], None]) -> None:
         self._broker = broker
+        self.controller_changed = controller_changed
         self.voters = voters
         self.dedicated = tuple(voter for voter in voters if not voter.startswith("b")) or (CONTROLLER,)
         self.controller = voters[0] if voters else CONTROLLER
@@ -93,12 +97,12 @@ class ControllerChannel:
         """Switch to the next voter."""
         at = self.voters.index(self.controller)
         self.controller = self.voters[(at + 1) % len(self.voters)]
-        self._broker.ask_controller_again()
+        self.controller_changed()
 
     def _handle_not_controller(self, answer: NotController, sender: str) -> None:
         if answer.leader and answer.epoch >= self.epoch and sender == self.controller:
             self.epoch = answer.epoch
             self.controller = answer.leader
-            self._broker.ask_controller_again()
+            self.controller_changed()
         elif sender == self.controller:
             self.disconnected()

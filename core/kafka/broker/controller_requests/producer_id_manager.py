@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from core.kafka import events
@@ -31,16 +32,19 @@ class ProducerIdManager:
     Attributes:
         next_id: the next producer ID to assign.
         end: the end of the current block of producer IDs.
+        request_block: asks the controller, or ZooKeeper, for a block of producer IDs.
         following: the (start, end) pair of the next block, if the broker already has this block.
     """
 
-    __slots__ = ("_not_before", "_prefetch_at", "_waiting", "broker", "end", "following", "next_id")
+    __slots__ = ("_not_before", "_prefetch_at", "_waiting", "broker", "end", "following", "next_id", "request_block")
 
     broker: Final[BrokerContext]
+    request_block: Final[Callable[[], None]]
     _waiting: Final[list[tuple[str, InitProducerIdRequest]]]
 
-    def __init__(self, broker: BrokerContext) -> None:
+    def __init__(self, broker: BrokerContext, request_block: Callable[[], None]) -> None:
         self.broker = broker
+        self.request_block = request_block
         self.next_id = 0
         self.end = 0
         self.following: tuple[int, int] | None = None
@@ -74,7 +78,7 @@ class ProducerIdManager:
         now = self.broker.journal.now
         if self.following is None and self.next_id >= self._prefetch_at and now >= self._not_before:
             self._not_before = now + RETRY
-            self.broker.request_producer_ids()
+            self.request_block()
         return taken
 
     def _take(self) -> int:
@@ -92,7 +96,7 @@ class ProducerIdManager:
 
     def _request_block(self, _: object) -> None:
         if self._waiting:
-            self.broker.request_producer_ids()
+            self.request_block()
             if not self.broker.by_hand:
                 self.broker.timer(RETRY, "producer-ids")
 

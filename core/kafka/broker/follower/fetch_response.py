@@ -13,7 +13,6 @@ from core.kafka import errors, events
 from core.kafka.broker.follower.fetcher import Fetcher
 from core.kafka.broker.follower.offset_responses import truncate_on_fetch_response
 from core.kafka.broker.follower.partition_fetch_state import PartitionFetchState
-from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import NO_EPOCH, NO_OFFSET
 from core.kafka.messages import FetchResponse
 from core.sim.journal import Column, null_sink
@@ -34,8 +33,8 @@ def handle_fetch_response(fetcher: Fetcher, response: FetchResponse) -> None:
     process_fetch_request(fetcher, response)
     if fetcher.raised:
         complete_consumers(fetcher)
-    if broker.follower_quota is not None:
-        record_throttled_bytes(broker.follower_quota, fetcher, response)
+    if fetcher.quota.limits:
+        record_throttled_bytes(fetcher, response)
     if not broker.by_hand:
         fetcher.send_next(broker.config.fetch_wait, broker.config.fetch_min_bytes, 0)
 
@@ -140,10 +139,10 @@ def complete_consumers(fetcher: Fetcher) -> None:
     journal.cause = arrived
 
 
-def record_throttled_bytes(quota: ReplicationQuota, fetcher: Fetcher, response: FetchResponse) -> None:
+def record_throttled_bytes(fetcher: Fetcher, response: FetchResponse) -> None:
     """Count the fetched bytes of throttled partitions toward the follower's quota, whether or not the follower is in sync
     (`ReplicaFetcherThread#processPartitionData`)."""
-    broker = fetcher.broker
+    broker, quota = fetcher.broker, fetcher.quota
     for part in response.parts():
         state = fetcher.states.get(part.tp)
         if part.records and state is not None and quota.is_throttled(part.tp, reassigned=broker.id in state.partition.adding):

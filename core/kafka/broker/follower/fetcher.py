@@ -11,10 +11,12 @@ from typing import Final, cast
 
 from core.kafka import errors, events
 from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.follower.fetcher_owner import FetcherOwner
 from core.kafka.broker.follower.partition_fetch_state import TRUNCATING, PartitionFetchState
 from core.kafka.broker.follower.truncation import truncate
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_operations import HighWatermarkWaiter
+from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import NO_EPOCH, TopicPartition, broker_address
 from core.kafka.messages import FetchPartition, FetchPartitionFields, FetchRequest, ListOffsetsRequest, OffsetsForLeaderEpochRequest
 from core.kafka.release import Truncation
@@ -67,9 +69,11 @@ class Fetcher:
         "leader",
         "moved",
         "number",
+        "owner",
         "poll",
         "prepared",
         "preparing",
+        "quota",
         "raised",
         "sends_epoch",
         "sent_at",
@@ -82,6 +86,8 @@ class Fetcher:
     )  # fmt: skip
 
     broker: Final[BrokerContext]
+    quota: Final[ReplicationQuota]
+    owner: Final[FetcherOwner]
     failed: Final[dict[TopicPartition, None]]
     number: Final[int]
     poll: Final[LongPoll]
@@ -91,8 +97,18 @@ class Fetcher:
     forgotten: Final[dict[TopicPartition, None]]
     raised: Final[dict[HighWatermarkWaiter, int]]
 
-    def __init__(self, broker: BrokerContext, failed: dict[TopicPartition, None], leader: int, number: int) -> None:
+    def __init__(
+        self,
+        broker: BrokerContext,
+        quota: ReplicationQuota,
+        owner: FetcherOwner,
+        failed: dict[TopicPartition, None],
+        leader: int,
+        number: int,
+    ) -> None:
         self.broker = broker
+        self.quota = quota
+        self.owner = owner
         self.failed = failed
         self.leader = leader
         self.number = number
@@ -269,10 +285,9 @@ class Fetcher:
     def should_follower_throttle(self, state: PartitionFetchState) -> bool:
         """Return whether the replication quota holds a partition back: it is throttled, it lags, and the rate exceeds the quota
         (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
-        broker = self.broker
-        quota = broker.follower_quota
+        broker, quota = self.broker, self.quota
         return (
-            quota is not None
+            quota.limits
             and state.lag != 0
             and quota.is_throttled(state.partition.tp, reassigned=broker.id in state.partition.adding)
             and quota.is_exceeded(broker.journal.now)
@@ -291,7 +306,7 @@ class Fetcher:
 
     def _fetch(self, max_wait: int, min_bytes: int, max_records: int) -> None:
         """Send a fetch, unless no partition can be fetched now (`AbstractFetcherThread#maybeFetch`)."""
-        throttled = (self.throttles or self.broker.follower_quota is not None) and self._update_throttled()
+        throttled = (self.throttles or self.quota.limits) and self._update_throttled()
         if self.moved and not (self.unsent or self.full):
             self._send_fetch(tuple(self.moved), max_wait, min_bytes, max_records)
             return
@@ -368,8 +383,8 @@ class Fetcher:
             not broker.by_hand
             and self.is_idle()
             and broker.config.fetch_min_bytes > 0
-            and broker.follower_quota is None
-            and not broker.is_disk_slow()
+            and not self.quota.limits
+            and not self.owner.is_disk_slow()
         )
 
     def _begin_request(self) -> int:

@@ -8,8 +8,10 @@ from core.kafka import errors, events
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.follower.fetch_response import handle_fetch_response
 from core.kafka.broker.follower.fetcher import Fetcher
+from core.kafka.broker.follower.fetcher_owner import FetcherOwner
 from core.kafka.broker.follower.offset_responses import handle_epoch_end_offsets, handle_offsets_response
 from core.kafka.broker.partition import Partition
+from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import FetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse
 
@@ -22,17 +24,22 @@ class ReplicaFetcherManager:
         failed_partitions: the followed partitions that the broker has stopped fetching because of an error, until new metadata arrives
             (ordered set).
         shutting_down: the keys of the fetchers that end when the fetch in flight ends (before 1.1; ordered set).
+        quota: the replication throttle of this broker as a follower.
     """
 
-    __slots__ = ("broker", "failed_partitions", "fetchers", "shutting_down")
+    __slots__ = ("broker", "failed_partitions", "fetchers", "owner", "quota", "shutting_down")
 
     broker: Final[BrokerContext]
+    quota: Final[ReplicationQuota]
+    owner: Final[FetcherOwner]
     fetchers: Final[dict[tuple[int, int], Fetcher]]
     failed_partitions: Final[dict[TopicPartition, None]]
     shutting_down: Final[dict[tuple[int, int], None]]
 
-    def __init__(self, broker: BrokerContext) -> None:
+    def __init__(self, broker: BrokerContext, owner: FetcherOwner) -> None:
         self.broker = broker
+        self.quota = ReplicationQuota()
+        self.owner = owner
         self.fetchers = {}
         self.failed_partitions = {}
         self.shutting_down = {}
@@ -44,6 +51,13 @@ class ReplicaFetcherManager:
             }
         )
         broker.timers.update({"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_timeout})
+
+    def refresh_settings(self, *, timeout_changed: bool) -> None:
+        """Read the settings again, because they might have changed. `timeout_changed` tells that replica.socket.timeout.ms has changed."""
+        self.quota.refresh("follower", self.broker.settings, self.broker.id)
+        if timeout_changed:
+            for fetcher in self.fetchers.values():
+                fetcher.timeout_changed()
 
     def reset(self) -> None:
         """Forget all fetchers, because the process has ended."""
@@ -63,7 +77,7 @@ class ReplicaFetcherManager:
         key = (leader, fetcher_id(partition.tp, self.broker.config.fetchers_per_leader))
         fetcher = self.fetchers.get(key)
         if fetcher is None:
-            fetcher = self.fetchers[key] = Fetcher(self.broker, self.failed_partitions, *key)
+            fetcher = self.fetchers[key] = Fetcher(self.broker, self.quota, self.owner, self.failed_partitions, *key)
         fetcher.add(partition, leader_epoch)
 
     def remove(self, tp: TopicPartition) -> None:
@@ -123,7 +137,7 @@ class ReplicaFetcherManager:
         if key in self.shutting_down and not fetcher.in_flight:
             del self.shutting_down[key], self.fetchers[key]
             if not self.shutting_down:
-                self.broker.fetchers_shut_down()
+                self.owner.fetchers_shut_down()
 
     def fetch_state(self, tp: TopicPartition) -> str:
         """Return the state of a followed partition: fetching, truncating, delayed (in a backoff, or held back by the replication quota),

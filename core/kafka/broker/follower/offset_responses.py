@@ -74,7 +74,7 @@ def handle_offsets_response(fetcher: Fetcher, response: ListOffsetsResponse) -> 
         else:
             if response.latest < log.leo:
                 if _must_halt(fetcher, response.tp):
-                    fetcher.broker.stop("exited")
+                    fetcher.owner.stop("exited")
                     return
                 truncate(partition, fetcher.leader, response.latest, "out-of-range")
             elif response.earliest > log.leo:

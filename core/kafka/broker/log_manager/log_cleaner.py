@@ -6,6 +6,7 @@ log.cleaner.backoff.ms. Leaders and followers clean their own logs, so replicas 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from core.kafka import events
@@ -14,22 +15,26 @@ from core.kafka.ids import TopicPartition
 from core.kafka.log.cleaner.cleanable_offsets import LogToClean, cleanable_offsets, log_to_clean
 from core.kafka.log.cleaner.cleaner import clean
 from core.kafka.log.cleaner.offset_map import OffsetMap
+from core.kafka.log.log_config import LogConfig
 
 
 class LogCleaner:
     """The log cleaner of one broker.
 
     Attributes:
+        configs: the settings of the logs, by topic.
         armed: whether the timer for the next run is set.
         dirtiest: the dirty fraction of the dirtiest log at the cleaner's last check, from 0 to 1.
     """
 
-    __slots__ = ("armed", "broker", "dirtiest")
+    __slots__ = ("armed", "broker", "configs", "dirtiest")
 
     broker: Final[BrokerContext]
+    configs: Final[Mapping[str, LogConfig]]
 
-    def __init__(self, broker: BrokerContext) -> None:
+    def __init__(self, broker: BrokerContext, configs: Mapping[str, LogConfig]) -> None:
         self.broker = broker
+        self.configs = configs
         self.armed = False
         self.dirtiest = 0.0
 
@@ -41,7 +46,7 @@ class LogCleaner:
     def arm(self) -> None:
         """Set the timer for the next run, unless it is already set, the cleaner is switched off, or no log is compacted."""
         broker = self.broker
-        if not self.armed and not broker.by_hand and self.enabled and any(config.compact for config in broker.log_configs.values()):
+        if not self.armed and not broker.by_hand and self.enabled and any(config.compact for config in self.configs.values()):
             self.armed = True
             broker.timer(broker.settings.us("log.cleaner.backoff.ms", broker=broker.id), "log-cleaner")
 

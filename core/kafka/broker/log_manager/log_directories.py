@@ -3,7 +3,7 @@ KIP-113, KIP-858)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from core.kafka import events
 from core.kafka.broker.context import BrokerContext
@@ -26,27 +26,49 @@ COPY_PAUSE: Final = US_PER_MS
 """The minimum time between two steps of a move, in µs."""
 
 
+class DirectoryFailures(Protocol):
+    """What a broker does about its log directories (`ReplicaManager`, `BrokerLifecycleManager`, `Exit`)."""
+
+    def stop(self, how: str, /) -> None:
+        """End the process."""
+
+    def take_offline(self, gone: list[TopicPartition], /) -> None:
+        """Take the replicas in a failed log directory offline."""
+
+    def propagate_directory_failure(self, directory: str, /) -> None:
+        """Report a failed log directory to the controller."""
+
+    def report_directories(self) -> None:
+        """Send a heartbeat that names the failed log directories, if the process is registered."""
+
+    def withdraw_idle_fetches(self) -> None:
+        """Stop eliding the idle fetches that this broker sends or serves, because they might no longer be idle."""
+
+
 class LogDirectories:
     """The log directories of a running broker.
 
     Attributes:
+        handler: what the broker does about failed and slow directories.
         unreported: failed directories that the controller has not confirmed yet (ordered set).
         unassigned: replicas whose directory the controller does not know yet (ordered set).
         slow: the duration of each write, in µs; 0 if writes take no time.
         busy_until: the time when the slow disk will have finished all of its writes, in µs.
     """
 
-    __slots__ = ("_channel", "_undelayed", "broker", "busy_until", "copy_speed", "disk", "slow", "unassigned", "unreported")
+    __slots__ = ("_channel", "_undelayed", "broker", "busy_until", "copy_speed", "disk", "handler", "slow", "unassigned", "unreported")
 
     broker: Final[BrokerContext]
     _channel: Final[ControllerChannel]
+    handler: Final[DirectoryFailures]
     disk: Final[Disk]
     unreported: Final[dict[str, None]]
     unassigned: Final[dict[TopicPartition, None]]
 
-    def __init__(self, broker: BrokerContext, channel: ControllerChannel) -> None:
+    def __init__(self, broker: BrokerContext, channel: ControllerChannel, handler: DirectoryFailures) -> None:
         self.broker = broker
         self._channel = channel
+        self.handler = handler
         self.disk = broker.disk
         self.unreported = {}
         self.unassigned = {}
@@ -87,10 +109,10 @@ class LogDirectories:
         journal.cause = journal.emit(events.LogDirFailed.kind, broker.id, number, len(gone))
         broker.network.disturbances.begin(broker.address, STORAGE, journal.cause, journal.now)
         if not self.online_ids() or not broker.release.survives_failed_dir:
-            broker.stop("halted")
+            self.handler.stop("halted")
         else:
-            broker.take_offline(gone)
-            broker.propagate_directory_failure(disk.dirs[number - 1].directory_id)
+            self.handler.take_offline(gone)
+            self.handler.propagate_directory_failure(disk.dirs[number - 1].directory_id)
         for tp in gone:
             broker.account.log_unavailable(tp, broker.id, disk.offline[tp])
 
@@ -98,8 +120,7 @@ class LogDirectories:
         """Report a failed directory in heartbeats until the controller confirms it (`BrokerLifecycleManager#propagateDirectoryFailure`)."""
         broker = self.broker
         self.unreported[directory] = None
-        if broker.broker_epoch_is_current():
-            broker.send_heartbeat()
+        self.handler.report_directories()
         if not broker.by_hand:
             broker.timer(broker.settings.us("log.dir.failure.timeout.ms", broker=broker.id), "dir-failure-timeout", directory)
 
@@ -112,7 +133,7 @@ class LogDirectories:
         """Halt the broker if the controller has not confirmed a failed directory within log.dir.failure.timeout.ms
         (`BrokerLifecycleManager`)."""
         if directory in self.unreported:
-            self.broker.stop("unheard")
+            self.handler.stop("unheard")
 
     # --- where replicas are ----------------------------------------------------------------------------------------
 
@@ -182,7 +203,7 @@ class LogDirectories:
     def slow_down(self, delay: int) -> None:
         """Make each new write take `delay` µs. If `delay` is 0, new writes take no time. Pending writes keep their delay."""
         broker = self.broker
-        broker.withdraw_idle_fetches()
+        self.handler.withdraw_idle_fetches()
         self.slow = delay
         cause = broker.journal.emit(events.DiskSlowed.kind, broker.id, delay)
         if delay:
@@ -194,6 +215,10 @@ class LogDirectories:
             self._undelayed = {kind: broker.handlers[kind] for kind in (ProduceRequest, FetchResponse)}
         for kind, handler in self._undelayed.items():
             broker.handlers[kind] = self._write if delay or self.busy_until > broker.journal.now else handler
+
+    def is_slow(self) -> bool:
+        """Return whether a write takes time, which is the case if the disk is slow or earlier writes have not finished."""
+        return self.slow > 0 or self.busy_until > self.broker.journal.now
 
     def write_wait(self) -> int:
         """Return the time that a write takes if it arrives now, including the wait for earlier writes, in µs."""

@@ -1,4 +1,4 @@
-"""The periodic tasks on a broker's logs: checkpoints, flushes, retention, and log cleaning.
+"""The settings of a broker's logs, and the periodic tasks on the logs: checkpoints, flushes, retention, and log cleaning.
 
 Kafka: `LogManager#startup`; the checkpoint of the high watermarks is a task of `ReplicaManager`.
 """
@@ -14,6 +14,7 @@ from core.kafka.broker.log_manager.log_cleaner import LogCleaner
 from core.kafka.broker.partition import Partition
 from core.kafka.ids import TopicPartition
 from core.kafka.last_changes import LOG_START, RETENTION
+from core.kafka.log.log_config import LogConfig
 from core.kafka.log.segments import delete_old_segments
 from core.sim.units import SECOND
 
@@ -25,22 +26,25 @@ NEVER: Final = 10**15
 
 
 class LogManager:
-    """The periodic tasks on the logs of one broker.
+    """The settings of one broker's logs, and the periodic tasks on these logs.
 
     Attributes:
+        configs: the settings of the logs, by topic.
         cleaner: the log cleaner.
     """
 
-    __slots__ = ("_broker", "_partitions", "cleaner")
+    __slots__ = ("_broker", "_partitions", "cleaner", "configs")
 
     _broker: Final[BrokerContext]
     _partitions: Final[dict[TopicPartition, Partition]]
+    configs: Final[dict[str, LogConfig]]
     cleaner: Final[LogCleaner]
 
     def __init__(self, broker: BrokerContext, partitions: dict[TopicPartition, Partition]) -> None:
         self._broker = broker
         self._partitions = partitions
-        self.cleaner = LogCleaner(broker)
+        self.configs = {}
+        self.cleaner = LogCleaner(broker, self.configs)
         broker.timers.update(
             {
                 "checkpoint": self._checkpoint_due,
@@ -51,6 +55,26 @@ class LogManager:
                 "log-flush": self._flush_due,
             }
         )
+
+    def config_of(self, topic: str) -> LogConfig:
+        """Return the settings of a topic's logs (`LogManager#fetchLogConfig`)."""
+        config = self.configs.get(topic)
+        if config is None:
+            config = self.configs[topic] = LogConfig.of(self._broker.settings, self._broker.id, topic)
+            if config.compact:
+                self.arm_cleaner()
+        return config
+
+    def refresh_configs(self) -> None:
+        """Reconfigure the logs whose settings have changed (`LogManager#updateTopicConfig`). Existing segments keep the former settings."""
+        broker = self._broker
+        changed = {topic: new for topic, old in self.configs.items() if (new := LogConfig.of(broker.settings, broker.id, topic)) != old}
+        self.configs.update(changed)
+        if changed:
+            for tp, log in broker.disk.logs.items():
+                if tp.topic in changed:
+                    log.configure(changed[tp.topic])
+            self.arm_cleaner()
 
     def reset(self) -> None:
         """Forget the timer of the log cleaner, because the process has ended."""
@@ -115,7 +139,7 @@ class LogManager:
         """
         broker = self._broker
         now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
-        configs = broker.log_configs.values()
+        configs = self.configs.values()
         if not any(config.retention_bytes >= 0 or 0 <= config.retention_us < now for config in configs) and not disk.log_starts_moved:
             return
         for tp, log in list(disk.logs.items()):

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Final, NamedTuple, Protocol
 
 from core.kafka import errors
-from core.kafka.broker.partition_context import PartitionContext
+from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.purgatory.produce_response import send_produce_response
 from core.kafka.ids import NO_OFFSET, TopicPartition, is_broker
 from core.kafka.log.leader_term import Term
@@ -32,7 +32,7 @@ class DelayedWrite(Protocol):
     def deadline(self) -> int:
         """The time at which the write times out, in µs."""
 
-    def respond(self, broker: PartitionContext, error: str, /) -> None:
+    def respond(self, broker: BrokerContext, error: str, /) -> None:
         """Report the result to the sender of the write."""
 
 
@@ -57,7 +57,7 @@ class DelayedProduce(NamedTuple):
         """The producer."""
         return self.request.producer
 
-    def respond(self, broker: PartitionContext, error: str) -> None:
+    def respond(self, broker: BrokerContext, error: str) -> None:
         """Send the response."""
         if error == errors.NONE or error == errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
             send_produce_response(broker, self.sender, self.request, error, self.base, self.term)
@@ -81,7 +81,7 @@ class DelayedAppend(NamedTuple):
     deadline: int
     completion: AppendCompletion
 
-    def respond(self, _: PartitionContext, error: str) -> None:
+    def respond(self, _: BrokerContext, error: str) -> None:
         """Pass the result to the part of the broker that requested the write."""
         self.completion.append_completed(error)
 
@@ -96,11 +96,11 @@ class DelayedProduces:
 
     __slots__ = ("broker", "timer_due", "tp", "waiting")
 
-    broker: Final[PartitionContext]
+    broker: Final[BrokerContext]
     tp: Final[TopicPartition]
     waiting: Final[deque[DelayedWrite]]
 
-    def __init__(self, broker: PartitionContext, tp: TopicPartition) -> None:
+    def __init__(self, broker: BrokerContext, tp: TopicPartition) -> None:
         self.broker = broker
         self.tp = tp
         self.waiting = deque()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.kafka import errors, events
-from core.kafka.broker.partition_context import PartitionContext
+from core.kafka.broker.context import BrokerContext
 from core.kafka.ids import NO_OFFSET
 from core.kafka.last_changes import REFUSED
 from core.kafka.log.leader_term import Term
@@ -11,7 +11,7 @@ from core.kafka.messages import ProduceRequest, ProduceResponse
 
 
 def send_produce_response(
-    broker: PartitionContext, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None, log_start: int = -1
+    broker: BrokerContext, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None, log_start: int = -1
 ) -> None:
     """Respond to a produce request (`KafkaApis#handleProduceRequest`).
 
@@ -24,7 +24,7 @@ def send_produce_response(
 
 
 def refuse_produce(
-    broker: PartitionContext,
+    broker: BrokerContext,
     sender: str,
     request: ProduceRequest,
     error: str,

@@ -33,16 +33,18 @@ class FetchManager:
 
     Attributes:
         sessions: the fetch sessions, keyed by the follower's broker ID and the number of its fetcher.
+        quota: the replication throttle of this broker as a leader.
         possibly_late: the sessions whose next fetch might arrive too late to keep the follower in the ISR.
     """
 
-    __slots__ = ("broker", "hosted", "partitions", "possibly_late", "sessions")
+    __slots__ = ("broker", "hosted", "partitions", "possibly_late", "quota", "sessions")
 
     broker: Final[BrokerContext]
     hosted: Final[HostedPartitions]
     partitions: Final[dict[TopicPartition, Partition]]
     sessions: Final[dict[tuple[int, int], FetchSession]]
     possibly_late: Final[dict[tuple[int, int], FetchSession]]
+    quota: Final[ReplicationQuota]
 
     def __init__(self, broker: BrokerContext, hosted: HostedPartitions) -> None:
         self.broker = broker
@@ -50,6 +52,7 @@ class FetchManager:
         self.partitions = hosted.online
         self.sessions = {}
         self.possibly_late = {}
+        self.quota = ReplicationQuota()
         broker.handlers.update({FetchRequest: self._fetch})
         broker.timers.update({"fetch-expiry": self._fetch_expired})
 
@@ -57,6 +60,10 @@ class FetchManager:
         """Forget all sessions, because the process has ended."""
         self.sessions.clear()
         self.possibly_late.clear()
+
+    def refresh_settings(self) -> None:
+        """Read the settings again, because they might have changed."""
+        self.quota.refresh("leader", self.broker.settings, self.broker.id)
 
     def drop_parked(self) -> None:
         """Drop all delayed fetches. The followers whose fetches were dropped then send new fetches."""
@@ -79,7 +86,7 @@ class FetchManager:
             broker.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
         taken = session.take_dirty()
-        entries = taken if broker.leader_quota is None else self._within_quota(taken, session, request)
+        entries = self._within_quota(taken, session, request) if self.quota.limits else taken
         reads = self.read_from_log(entries, request, self.broker_epoch_is_stale(request))
         needs_high_watermark = update_follower_fetch_state(broker, session, reads, request.broker_epoch)
         session.last_fetch_time = broker.journal.now  # only now: a follower was caught up at the time of its previous fetch
@@ -121,7 +128,7 @@ class FetchManager:
         ):
             self.complete_fetch(session)  # this fetch has advanced the high watermark
             return
-        if session.dirty and self.broker.leader_quota is None and self._has_records(session):
+        if session.dirty and not self.quota.limits and self._has_records(session):
             self.complete_fetch_if_enough(session)  # a coordinator has appended when this fetch advanced the high watermark
             if not session.is_parked():
                 return
@@ -181,7 +188,7 @@ class FetchManager:
         replica = partition.replica(follower)
         if replica is not None and (left or replica.session is session):
             replica.detach_session()
-            self.broker.behind[tp] = None
+            self.broker.maybe_out_of_sync[tp] = None
 
     def _link(self, entry: SessionPartition) -> None:
         """If this broker hosts the partition of a session's entry, link the entry and the partition. Unlink the partition's entry in any
@@ -247,8 +254,8 @@ class FetchManager:
                 if records is not None:
                     self.partitions[tp].assume_fetched(session.follower, [*fetched_ranges(records)][-1].end)
         response = tuple_of(FetchResponse, (request.correlation, session.fetcher, NONE, tuple(news), corrupt))
-        quota = self.broker.leader_quota
-        if quota is not None:
+        quota = self.quota
+        if quota.limits:
             for part in response.parts():
                 partition = self.partitions.get(part.tp)
                 if part.records and partition is not None and quota.is_throttled(part.tp, reassigned=bool(partition.adding)):
@@ -264,7 +271,7 @@ class FetchManager:
         """Tell the network whether the leader has something to send in a fetch session. If there is nothing to send, the network can elide
         idle fetches, unless the leader is throttled."""
         poll = session.poll
-        if session.dirty or self.broker.leader_quota is not None:
+        if session.dirty or self.quota.limits:
             if poll.silent:
                 poll.break_silence()
         elif not poll.silent:
@@ -276,21 +283,20 @@ class FetchManager:
         A throttled partition is not read, but the fetch still updates its follower's state. The partition stays dirty until the replication
         rate falls below the quota.
         """
-        quota = self.broker.leader_quota
-        if quota is None or not quota.is_exceeded(self.broker.journal.now):
+        if not self.quota.is_exceeded(self.broker.journal.now):
             return entries
-        held = [entry for entry in entries if self._is_throttled(entry, quota)]
+        held = [entry for entry in entries if self._is_throttled(entry)]
         if held and request is not None:
             reads = self.read_from_log(held, request._replace(max_bytes=0), self.broker_epoch_is_stale(request))
             update_follower_fetch_state(self.broker, session, reads, request.broker_epoch)
             held = [entry for entry, part in reads if part[1] is None]
         return [entry for entry in entries if entry not in held]
 
-    def _is_throttled(self, entry: SessionPartition, quota: ReplicationQuota) -> bool:
+    def _is_throttled(self, entry: SessionPartition) -> bool:
         partition = self.partitions.get(entry.tp)
         if partition is None or entry.session.follower in partition.isr:
             return False
-        return quota.is_throttled(entry.tp, reassigned=bool(partition.adding))
+        return self.quota.is_throttled(entry.tp, reassigned=bool(partition.adding))
 
     def complete_fetch(self, session: FetchSession, max_records: int = 0, *, corrupt: bool = False) -> None:
         """Complete a delayed fetch with records from the current log and with the current HW, without updating the follower's state
@@ -303,7 +309,7 @@ class FetchManager:
         if max_records:
             request = request._replace(max_records=max_records)
         taken = session.take_dirty()
-        entries = taken if self.broker.leader_quota is None else self._within_quota(taken, session, None)
+        entries = self._within_quota(taken, session, None) if self.quota.limits else taken
         reads = self.read_from_log(entries, request, False)
         news = session.update_and_generate_response_data(taken, reads, self.broker.pushes_high_watermark)
         self._answer(session, request, news, corrupt=corrupt)

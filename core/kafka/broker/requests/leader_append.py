@@ -122,7 +122,7 @@ def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> 
     for replica in partition.remotes:
         if replica.session is not None:  # the follower was at the LEO, which is about to advance
             replica.detach_session()
-            broker.behind[partition.tp] = None
+            broker.maybe_out_of_sync[partition.tp] = None
     end = log.append_as_leader(term, batch)
     if batch[6] >= 0:  # the producer ID
         term.has_producer_ids = True

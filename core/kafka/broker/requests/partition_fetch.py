@@ -56,7 +56,7 @@ def update_follower_fetch_state(broker: BrokerContext, session: FetchSession, re
     Returns:
         Whether the follower's last response carried an older high watermark (`Partition#followerNeedsHwUpdate`).
     """
-    journal, release, behind = broker.journal, broker.release, broker.behind
+    journal, release, behind = broker.journal, broker.release, broker.maybe_out_of_sync
     sink, recorded = journal.sink, journal.sink is not null_sink
     as_of_last_fetch, pushes = release.caught_up_as_of_last_fetch, broker.pushes_high_watermark
     me: Column = broker.id
