@@ -23,28 +23,28 @@ from typing import Final
 SOURCES: Final = Path(__file__).resolve().parent / "core"
 
 HOT: Final = (
-    "kafka/broker/broker", "kafka/broker/context", "kafka/broker/follower/fetch_response", "kafka/broker/follower/fetcher",
-    "kafka/broker/follower/fetcher_manager", "kafka/broker/follower/partition_fetch_state", "kafka/broker/follower/truncation",
-    "kafka/broker/follower_session", "kafka/broker/hosted_partitions", "kafka/broker/kafka_config", "kafka/broker/partition",
+    "kafka/broker/abstract_fetch_session", "kafka/broker/broker", "kafka/broker/context", "kafka/broker/follower/fetch_response",
+    "kafka/broker/follower/fetcher", "kafka/broker/follower/fetcher_manager", "kafka/broker/follower/partition_fetch_state",
+    "kafka/broker/follower/truncation", "kafka/broker/hosted_partitions", "kafka/broker/kafka_config", "kafka/broker/partition",
     "kafka/broker/purgatory/delayed_operations", "kafka/broker/purgatory/delayed_produce", "kafka/broker/purgatory/produce_response",
-    "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/replication_quota", "kafka/broker/requests/fetch_manager", "kafka/broker/requests/fetch_session",
-    "kafka/broker/requests/leader_append", "kafka/broker/requests/partition_fetch", "kafka/clients/accumulator/producer_batch",
-    "kafka/clients/accumulator/record_accumulator", "kafka/clients/client", "kafka/clients/consumer/consumer",
-    "kafka/clients/producer/in_flight_batches", "kafka/clients/producer/producer", "kafka/clients/producer/send_calls",
-    "kafka/clients/producer/sender", "kafka/log/cleaner/compacted_term", "kafka/log/leader_epoch_cache",
-    "kafka/log/leader_term", "kafka/log/readable_log", "kafka/log/replica_log", "lab/cluster", "lab/cluster_nodes", "sim/agenda",
-    "sim/journal", "sim/long_polling", "sim/network", "sim/node", "sim/simulation",
+    "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/replication_quota", "kafka/broker/requests/fetch_manager",
+    "kafka/broker/requests/fetch_session", "kafka/broker/requests/leader_append", "kafka/broker/requests/partition_fetch",
+    "kafka/clients/accumulator/producer_batch", "kafka/clients/accumulator/record_accumulator", "kafka/clients/client",
+    "kafka/clients/consumer/consumer", "kafka/clients/producer/in_flight_batches", "kafka/clients/producer/producer",
+    "kafka/clients/producer/send_calls", "kafka/clients/producer/sender", "kafka/log/cleaner/compacted_term",
+    "kafka/log/leader_epoch_cache", "kafka/log/leader_term", "kafka/log/readable_log", "kafka/log/replica_log", "lab/cluster",
+    "lab/cluster_nodes", "sim/agenda", "sim/journal", "sim/long_polling", "sim/network", "sim/node", "sim/simulation",
 )  # fmt: skip
 """The modules that execute plain replication. They are compiled together, so that each module knows the types of the others."""
 
 BASES: Final = {
+    "AbstractCachedPartition",
+    "AbstractFetchSession",
     "BrokerContext",
     "Client",
     "ClusterNodes",
-    "FollowerSession",
     "Node",
     "ReadableLog",
-    "SessionEntry",
     "Simulation",
 }
 """Compiled classes from which other compiled classes are derived."""

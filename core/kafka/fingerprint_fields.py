@@ -19,7 +19,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import DelayedProduces
 from core.kafka.broker.replica import Replica
 from core.kafka.broker.requests.fetch_manager import FetchManager
-from core.kafka.broker.requests.fetch_session import FetchSession, SessionPartition
+from core.kafka.broker.requests.fetch_session import CachedPartition, FetchSession
 from core.kafka.broker.transactions.add_partitions_to_txn_manager import Verification
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
@@ -69,7 +69,7 @@ KAFKA_FIELDS: Final[Table] = {
     FetchSession: Declared(times=("last_fetch_time", "deadline", "timer_due")),
     FetchRequest: Declared(labels={"correlation": "fetch"}, rows={"changed": 4}),
     FetchResponse: Declared(labels={"correlation": "fetch"}, rows={"partitions": 6}),
-    SessionPartition: Declared(row={"asked": 4}),
+    CachedPartition: Declared(row={"asked": 4}),
     LeaderAndIsrRequest: Declared(rows={"items": 2}),
     Channel: Declared(rows={"queue": 1}),
     ControllerEventManager: Declared(rows={"_events": 0}),

@@ -22,8 +22,8 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.broker.abstract_fetch_session import AbstractCachedPartition
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.follower_session import SessionEntry
 from core.kafka.broker.isr_order import expanded, shrunk
 from core.kafka.broker.purgatory.delayed_operations import HighWatermarkWaiter
 from core.kafka.broker.purgatory.delayed_produce import DelayedProduces
@@ -152,7 +152,7 @@ class Partition:
         self.proposal: AlterPartitionItem | None = None
         self.remotes: tuple[Replica, ...] = ()
         self.leader_epoch_start_offset = 0
-        self.sessions: tuple[SessionEntry, ...] = ()
+        self.sessions: tuple[AbstractCachedPartition, ...] = ()
         self.delayed: DelayedProduces | None = None
         self.consumers: tuple[HighWatermarkWaiter, ...] = ()
         self.min_isr = 1
@@ -178,7 +178,7 @@ class Partition:
                 return replica
         return None
 
-    def session(self, follower: int) -> SessionEntry | None:
+    def session(self, follower: int) -> AbstractCachedPartition | None:
         """Return this partition's entry in the fetch session of a follower, or None."""
         for entry in self.sessions:
             if entry.session.follower == follower:

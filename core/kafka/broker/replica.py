@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.broker.follower_session import FollowerSession
+from core.kafka.broker.abstract_fetch_session import AbstractFetchSession
 
 NEVER: Final = -(2**62)
 """A time that is earlier than every time in a simulation. For a time that never occurred, Kafka uses 0, which means January 1, 1970."""
@@ -28,13 +28,12 @@ class Replica:
         broker_epoch: the broker epoch in the last fetch; -1 if unknown.
         last_sent_high_watermark: the leader's high watermark when the leader last read records for a fetch. `last_sent_high_watermark` is
             used only in releases in which a new high watermark completes delayed fetches.
-        session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch in the session
+        caught_up_session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch in the session
             implicitly updates `last_fetch_time` and `last_caught_up_time`.
     """
 
     __slots__ = (
-        "broker", "broker_epoch", "in_maximal_isr", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "last_sent_high_watermark", "leo", "log_start",
-        "session",
+        "broker", "broker_epoch", "caught_up_session", "in_maximal_isr", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "last_sent_high_watermark", "leo", "log_start",
     )  # fmt: skip
 
     broker: Final[int]
@@ -49,22 +48,22 @@ class Replica:
         self.last_fetch_time = NEVER
         self.broker_epoch = -1
         self.last_sent_high_watermark = 0
-        self.session: FollowerSession | None = None
+        self.caught_up_session: AbstractFetchSession | None = None
 
-    def detach_session(self) -> None:
+    def leave_caught_up_session(self) -> None:
         """Before the leader's LEO advances, copy the times of the session's fetches to the replica."""
-        session = self.session
+        session = self.caught_up_session
         if session is not None:
             fetched = session.fetched_at()
             if fetched > self.last_fetch_time:
                 self.last_fetch_time = fetched
                 if fetched > self.last_caught_up_time:
                     self.last_caught_up_time = fetched
-            self.session = None
+            self.caught_up_session = None
 
     def caught_up_time(self) -> int:
         """Return the last time when the follower was caught up, taking the session's fetches into account."""
-        session = self.session
+        session = self.caught_up_session
         return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 
     def fetched_time(self) -> int:
@@ -73,7 +72,7 @@ class Replica:
 
         Before 0.9: `Replica#logEndOffsetUpdateTimeMs`.
         """
-        session = self.session
+        session = self.caught_up_session
         seen = max(self.last_fetch_time, self.last_caught_up_time)
         return max(seen, session.fetched_at()) if session is not None else seen
 
@@ -113,7 +112,7 @@ class Replica:
             new_leader: whether the broker has just become the leader, so that it has no state for its followers yet.
             in_isr: whether the follower is in the ISR and therefore counts as caught up now.
         """
-        self.detach_session()
+        self.leave_caught_up_session()
         if new_leader:
             self.leo = self.log_start = -1
             self.last_sent_high_watermark = 0

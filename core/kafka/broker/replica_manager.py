@@ -421,7 +421,7 @@ class ReplicaManager:
         late: dict[TopicPartition, Partition] = {}
         for tp in list(broker.maybe_out_of_sync):
             partition = self.partitions.get(tp)
-            if partition is None or not partition.is_leader or all(replica.session is not None for replica in partition.remotes):
+            if partition is None or not partition.is_leader or all(replica.caught_up_session is not None for replica in partition.remotes):
                 del broker.maybe_out_of_sync[tp]
             elif partition.out_of_sync_replicas():
                 late[tp] = partition

@@ -14,7 +14,7 @@ from core.kafka.broker.follower.fetcher import FOREVER, tuple_of
 from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
-from core.kafka.broker.requests.fetch_session import FetchedPartition, FetchSession, PartitionRead, SessionPartition, without_epoch
+from core.kafka.broker.requests.fetch_session import CachedPartition, FetchedPartition, FetchSession, PartitionRead, without_epoch
 from core.kafka.broker.requests.partition_fetch import check_fetch, update_follower_fetch_state
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import FetchedRecords, fetched_ranges
@@ -186,11 +186,11 @@ class FetchManager:
             entry.unlink()
             partition.sessions = tuple(each for each in partition.sessions if each is not entry)
         replica = partition.replica(follower)
-        if replica is not None and (left or replica.session is session):
-            replica.detach_session()
+        if replica is not None and (left or replica.caught_up_session is session):
+            replica.leave_caught_up_session()
             self.broker.maybe_out_of_sync[tp] = None
 
-    def _link(self, entry: SessionPartition) -> None:
+    def _link(self, entry: CachedPartition) -> None:
         """If this broker hosts the partition of a session's entry, link the entry and the partition. Unlink the partition's entry in any
         other session of the same follower."""
         partition = self.partitions.get(entry.tp)
@@ -205,7 +205,7 @@ class FetchManager:
             entry.partition = partition
             entry.replica = partition.replica(follower) if partition.is_leader else None
 
-    def read_from_log(self, entries: list[SessionPartition], request: FetchRequest, stale: bool) -> list[PartitionRead]:
+    def read_from_log(self, entries: list[CachedPartition], request: FetchRequest, stale: bool) -> list[PartitionRead]:
         """Read partitions for a follower (`ReplicaManager#readFromLog`, `Partition#fetchRecords`). Return what was read of each.
 
         Args:
@@ -277,7 +277,7 @@ class FetchManager:
         elif not poll.silent:
             poll.fall_silent()
 
-    def _within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
+    def _within_quota(self, entries: list[CachedPartition], session: FetchSession, request: FetchRequest | None) -> list[CachedPartition]:
         """Return the partitions that the leader's throttle allows the leader to send (`ReplicaManager#shouldLeaderThrottle`).
 
         A throttled partition is not read, but the fetch still updates its follower's state. The partition stays dirty until the replication
@@ -289,10 +289,10 @@ class FetchManager:
         if held and request is not None:
             reads = self.read_from_log(held, request._replace(max_bytes=0), self.broker_epoch_is_stale(request))
             update_follower_fetch_state(self.broker, session, reads, request.broker_epoch)
-            held = [entry for entry, part in reads if part[1] is None]
+            held = [entry for entry, (_, failure, _, _, _, _, _) in reads if failure is None]
         return [entry for entry in entries if entry not in held]
 
-    def _is_throttled(self, entry: SessionPartition) -> bool:
+    def _is_throttled(self, entry: CachedPartition) -> bool:
         partition = self.partitions.get(entry.tp)
         if partition is None or entry.session.follower in partition.isr:
             return False
@@ -372,9 +372,9 @@ def _is_satisfied(request: FetchRequest, reads: list[PartitionRead]) -> bool:
         return True
     missing = request.min_bytes
     for _, part in reads:
-        records = part[3]
+        _, failure, _, records, _, _, _ = part
         if records is not None:
             missing -= records[3]
-        if missing <= 0 or part[1] is not None:
+        if missing <= 0 or failure is not None:
             return True
     return False

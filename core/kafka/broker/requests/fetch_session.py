@@ -13,20 +13,21 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
-from core.kafka.broker.follower_session import FollowerSession, SessionEntry
+from core.kafka.broker.abstract_fetch_session import AbstractCachedPartition, AbstractFetchSession
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.errors import NONE
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.messages import FetchPartition, FetchPartitionFields, FetchRequest, FetchResponse
+from core.kafka.messages import FetchFailure, FetchPartition, FetchPartitionFields, FetchRequest, FetchResponse
+from core.sim.journal import Column
 from core.sim.long_polling import NOT_YET, LongPoll
 
 FetchedPartition = Any
 """A `FetchedPartitionFields`. A compiled engine would take such a tuple apart and create it anew wherever it is passed on."""
 
 
-class FetchPurgatory(Protocol):
-    """The component in which delayed fetches wait (Kafka: `delayedFetchPurgatory`)."""
+class FetchSessionManager(Protocol):
+    """The manager of the fetch sessions, with whom delayed fetches wait (Kafka: `FetchManager`, `delayedFetchPurgatory`)."""
 
     def complete_fetch(self, session: FetchSession) -> None:
         """Complete a session's delayed fetch if there is one."""
@@ -41,7 +42,7 @@ class FetchPurgatory(Protocol):
         """Watch a session from now on, because its fetches might not arrive."""
 
 
-class SessionPartition(SessionEntry):
+class CachedPartition(AbstractCachedPartition):
     """One partition in a session: the follower's last request and the leader's last response for it (Kafka: `CachedPartition`).
 
     Attributes:
@@ -56,10 +57,10 @@ class SessionPartition(SessionEntry):
 
     tp: Final[TopicPartition]
 
-    def __init__(self, session: FetchSession, asked: FetchPartitionFields) -> None:
+    def __init__(self, session: FetchSession, tp: TopicPartition, asked: FetchPartitionFields) -> None:
         super().__init__(session)
+        self.tp = tp
         self.asked = asked
-        self.tp = asked[0]
         self.sent_high_watermark = -1
         self.sent_log_start = -1
         self.partition: Partition | None = None
@@ -68,23 +69,36 @@ class SessionPartition(SessionEntry):
     @property
     def offset(self) -> int:
         """The offset that the follower fetches from."""
-        offset: int = self.asked[1]
+        offset: int
+        _, offset, _, _, _ = self.asked
         return offset
 
     def unlink(self) -> None:
         """Look up the partition again at the next fetch."""
         self.partition = self.replica = None
 
+    def maybe_update_response_data(self, failure: FetchFailure | None, has_records: bool, high_watermark: Column, log_start: int) -> bool:
+        """Remember what a response to the follower says. Return whether it says anything new (`CachedPartition#maybeUpdateResponseData`).
 
-PartitionRead = tuple[SessionPartition, FetchedPartition]
+        A failure is always new, and the follower then ignores the high watermark.
+        """
+        if failure is not None and failure[0] != NONE:
+            high_watermark = NO_OFFSET
+        news = has_records or failure is not None or high_watermark != self.sent_high_watermark or log_start != self.sent_log_start
+        self.sent_high_watermark = high_watermark
+        self.sent_log_start = log_start
+        return news
+
+
+PartitionRead = tuple[CachedPartition, FetchedPartition]
 """A partition, and what was read of it for the follower."""
 
 
-class FetchSession(FollowerSession):
+class FetchSession(AbstractFetchSession):
     """The session of one fetcher of one follower.
 
     Attributes:
-        purgatory: the component in which the session's delayed fetch waits.
+        manager: the manager of the sessions, with whom the session's delayed fetch waits.
         follower, fetcher: the IDs of the follower and its fetcher.
         address: the follower's address on the network.
         poll: the long poll that carries the session's fetches.
@@ -99,23 +113,32 @@ class FetchSession(FollowerSession):
     """
 
     __slots__ = (
-        "address", "cause", "deadline", "dirty", "fetcher", "keeps_epochs", "last_fetch_time", "partitions", "poll", "purgatory",
+        "address",
+        "cause",
+        "deadline",
+        "dirty",
+        "fetcher",
+        "keeps_epochs",
+        "last_fetch_time",
+        "manager",
+        "partitions",
+        "poll",
         "timer_due",
     )  # fmt: skip
 
-    purgatory: Final[FetchPurgatory]
+    manager: Final[FetchSessionManager]
     address: Final[str]
     fetcher: Final[int]
     poll: Final[LongPoll]
     keeps_epochs: Final[bool]
-    partitions: Final[dict[TopicPartition, SessionPartition]]
-    dirty: Final[list[SessionPartition]]
+    partitions: Final[dict[TopicPartition, CachedPartition]]
+    dirty: Final[list[CachedPartition]]
 
     def __init__(
-        self, purgatory: FetchPurgatory, address: str, follower: int, fetcher: int, poll: LongPoll, *, keeps_epochs: bool = True
+        self, manager: FetchSessionManager, address: str, follower: int, fetcher: int, poll: LongPoll, *, keeps_epochs: bool = True
     ) -> None:
         super().__init__(follower)
-        self.purgatory = purgatory
+        self.manager = manager
         self.address = address
         self.fetcher = fetcher
         self.poll = poll
@@ -148,7 +171,7 @@ class FetchSession(FollowerSession):
             self.last_fetch_time = arrived_at
             if not self.keeps_epochs:
                 self.forget_epochs()
-        self.purgatory.mark_possibly_late(self)
+        self.manager.mark_possibly_late(self)
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
         """Delay the fetch that arrived at `arrived_at`. If records for the response have just been appended, the fetch needs no timer."""
@@ -157,14 +180,14 @@ class FetchSession(FollowerSession):
         self.cause = cause
         self.deadline = arrived_at + request.max_wait
         if not self.dirty or request.min_bytes > 1:
-            self.purgatory.arm_expiry(self)
+            self.manager.arm_expiry(self)
 
     def empty_answer(self, request: object) -> FetchResponse:
         """Return the response to a fetch whose wait ended without new data."""
         assert isinstance(request, FetchRequest)
         return FetchResponse(request.correlation, self.fetcher, NONE, ())
 
-    def mark_dirty(self, entry: SessionEntry) -> None:
+    def mark_dirty(self, entry: AbstractCachedPartition) -> None:
         """Mark a partition as having something new to send."""
         if not entry.dirty:
             if self.poll.silent:
@@ -172,7 +195,7 @@ class FetchSession(FollowerSession):
             entry.dirty = True
             self.dirty.append(entry)  # type: ignore[arg-type]
 
-    def records_appended(self, entry: SessionEntry) -> None:
+    def records_appended(self, entry: AbstractCachedPartition) -> None:
         """Mark a partition as having new records. If there are enough new records, complete the delayed fetch."""
         if not entry.dirty:
             entry.dirty = True
@@ -180,13 +203,13 @@ class FetchSession(FollowerSession):
         if self.poll.silent:
             self.poll.break_silence()
         if self.parked is not None:
-            self.purgatory.complete_fetch_if_enough(self)
+            self.manager.complete_fetch_if_enough(self)
 
     def complete(self) -> None:
         """Complete the delayed fetch if there is one."""
-        self.purgatory.complete_fetch(self)
+        self.manager.complete_fetch(self)
 
-    def take_dirty(self) -> list[SessionPartition]:
+    def take_dirty(self) -> list[CachedPartition]:
         """Remove and return the dirty partitions to read now. Each returned partition keeps its `dirty` flag until the partition is sent,
         so that it is not added to the list again before then.
         """
@@ -194,7 +217,7 @@ class FetchSession(FollowerSession):
         self.dirty.clear()
         return entries
 
-    def put_back(self, entries: list[SessionPartition]) -> None:
+    def put_back(self, entries: list[CachedPartition]) -> None:
         """Put back partitions that were taken but not sent. The partitions that are put back precede the partitions that have become dirty
         in the meantime.
         """
@@ -202,10 +225,10 @@ class FetchSession(FollowerSession):
         self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]
 
     def update_and_generate_response_data(
-        self, taken: list[SessionPartition], reads: list[PartitionRead], pushes_high_watermark: bool
+        self, taken: list[CachedPartition], reads: list[PartitionRead], pushes_high_watermark: bool
     ) -> list[FetchedPartition]:
         """Return the parts of a response that are new to the follower, and remember what was sent
-        (`IncrementalFetchContext#updateAndGenerateResponseData`, `CachedPartition#maybeUpdateResponseData`).
+        (`IncrementalFetchContext#updateAndGenerateResponseData`).
 
         A partition stays dirty if the follower needs another response after this one. Records after those that are sent are no reason,
         because the follower's next fetch asks for them. A follower outside the ISR is told of every change. After a new leader epoch of
@@ -220,28 +243,20 @@ class FetchSession(FollowerSession):
         stay = len(reads) < len(taken)
         for entry, part in reads:
             _, failure, offset, records, high_watermark, log_start, _ = part
-            if failure is not None:
+            if entry.maybe_update_response_data(failure, records is not None, high_watermark, log_start):
                 news.append(part)
-                entry.sent_high_watermark = high_watermark if failure[0] == NONE else NO_OFFSET
-                entry.sent_log_start = log_start
-                entry.dirty = False
-                continue
-            if records is not None or high_watermark != entry.sent_high_watermark or log_start != entry.sent_log_start:
-                news.append(part)
-                entry.sent_high_watermark = high_watermark
-                entry.sent_log_start = log_start
             partition, replica = entry.partition, entry.replica
-            if partition is None or replica is None:
+            if failure is not None:
+                entry.dirty = False
+            elif partition is None or replica is None:
                 stay = True
-                continue
-            log = partition.log
-            if (
-                log.high_watermark == high_watermark
+            elif (
+                partition.log.high_watermark == high_watermark
                 and replica.in_maximal_isr
-                and (records is not None or (offset == log.leo and replica.session is self))
+                and (records is not None or (offset == partition.log.leo and replica.caught_up_session is self))
                 and not (pushes_high_watermark and replica.last_sent_high_watermark < high_watermark)
             ):
-                entry.dirty = False
+                entry.dirty = False  # the follower has everything until something changes
             elif records is not None:
                 self.dirty.append(entry)  # after the other partitions, so that no partition starves
             else:
@@ -261,9 +276,10 @@ class FetchSession(FollowerSession):
         """Update the session's partitions with the contents of a fetch (`FetchSession#update`)."""
         partitions, dirty = self.partitions, self.dirty
         for asked in changed:
-            known = partitions.get(asked[0])
+            tp, _offset, _epoch, _last_fetched_epoch, _cause = asked
+            known = partitions.get(tp)
             if known is None:
-                known = partitions[asked[0]] = SessionPartition(self, asked)
+                known = partitions[tp] = CachedPartition(self, tp, asked)
             else:
                 known.asked = asked
             if not known.dirty:

@@ -120,8 +120,8 @@ def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> 
     journal = broker.journal
     now: Column = journal.now
     for replica in partition.remotes:
-        if replica.session is not None:  # the follower was at the LEO, which is about to advance
-            replica.detach_session()
+        if replica.caught_up_session is not None:  # the follower was at the LEO, which is about to advance
+            replica.leave_caught_up_session()
             broker.maybe_out_of_sync[partition.tp] = None
     end = log.append_as_leader(term, batch)
     if batch[6] >= 0:  # the producer ID

@@ -56,7 +56,7 @@ def update_follower_fetch_state(broker: BrokerContext, session: FetchSession, re
     Returns:
         Whether the follower's last response carried an older high watermark (`Partition#followerNeedsHwUpdate`).
     """
-    journal, release, behind = broker.journal, broker.release, broker.maybe_out_of_sync
+    journal, release, maybe_out_of_sync = broker.journal, broker.release, broker.maybe_out_of_sync
     sink, recorded = journal.sink, journal.sink is not null_sink
     as_of_last_fetch, pushes = release.caught_up_as_of_last_fetch, broker.pushes_high_watermark
     me: Column = broker.id
@@ -69,18 +69,18 @@ def update_follower_fetch_state(broker: BrokerContext, session: FetchSession, re
         if partition is None or replica is None:
             continue
         tp, asked_from, epoch, _, cause = entry.asked
-        failure: FetchFailure | None = part[1]
+        _, failure, _, _, high_watermark, _, _ = part
         if (failure is not None or epoch != partition.leader_epoch) and not _counts(release, failure):
             continue
         offset: int = asked_from
         log = partition.log
         old, leo = replica.leo, log.leo
-        if replica.session is not None:
-            replica.detach_session()
-            behind[tp] = None
+        if replica.caught_up_session is not None:
+            replica.leave_caught_up_session()
+            maybe_out_of_sync[tp] = None
         replica.update_fetch_state(offset, log.log_start, now, leo, broker_epoch, as_of_last_fetch)
         if offset >= leo:
-            replica.session = session
+            replica.caught_up_session = session
         if offset != old:
             journal.seq = seq = journal.seq + 1
             if recorded:
@@ -92,7 +92,7 @@ def update_follower_fetch_state(broker: BrokerContext, session: FetchSession, re
             journal.cause = arrived
         elif not replica.in_maximal_isr:
             partition.maybe_expand_isr(replica)
-        if pushes and failure is None and replica.update_last_sent_high_watermark(part[4]):
+        if pushes and failure is None and replica.update_last_sent_high_watermark(high_watermark):
             needs_high_watermark = True
     return needs_high_watermark
 
@@ -104,5 +104,6 @@ def _counts(release: Release, failure: FetchFailure | None) -> bool:
     epoch does not if the release only raises the high watermark within an epoch.
     """
     if failure is not None:
-        return failure[0] == NONE and not release.ignores_diverging_fetch
+        error, _, _ = failure
+        return error == NONE and not release.ignores_diverging_fetch
     return release.fetch_epoch_fencing or not release.hw_same_epoch

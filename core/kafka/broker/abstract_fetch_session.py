@@ -9,7 +9,7 @@ from typing import Final
 from core.kafka.messages import FetchRequest
 
 
-class FollowerSession(metaclass=ABCMeta):
+class AbstractFetchSession(metaclass=ABCMeta):
     """The interface through which a leader's partitions use a follower's fetch session.
 
     Attributes:
@@ -42,11 +42,11 @@ class FollowerSession(metaclass=ABCMeta):
         """Return the deadline of the delayed fetch, in µs; -1 if no fetch is delayed."""
 
     @abstractmethod
-    def mark_dirty(self, entry: SessionEntry) -> None:
+    def mark_dirty(self, entry: AbstractCachedPartition) -> None:
         """Mark a partition for the next response because it has new records, a new high watermark, or a new log start."""
 
     @abstractmethod
-    def records_appended(self, entry: SessionEntry) -> None:
+    def records_appended(self, entry: AbstractCachedPartition) -> None:
         """Record that a partition has new records, which might be enough to complete the delayed fetch."""
 
     @abstractmethod
@@ -54,14 +54,14 @@ class FollowerSession(metaclass=ABCMeta):
         """Complete the delayed fetch if there is one."""
 
 
-class SessionEntry(metaclass=ABCMeta):
+class AbstractCachedPartition(metaclass=ABCMeta):
     """A partition's entry in a follower's fetch session. The entry is `dirty` while the leader has something new to send."""
 
     __slots__ = ("dirty", "session")
 
-    session: Final[FollowerSession]
+    session: Final[AbstractFetchSession]
 
-    def __init__(self, session: FollowerSession) -> None:
+    def __init__(self, session: AbstractFetchSession) -> None:
         self.session = session
         self.dirty = False
 
