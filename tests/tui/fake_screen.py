@@ -19,7 +19,7 @@ from tui.session.play_target import PlayTarget
 
 class FakeScreen:
     """A fake of the main screen, as handlers see it. `said` contains the messages, `asked` the questions with the functions that receive
-    the answers, and `shown` the lines of dialogs.
+    the answers, `about` the text over the last input line, and `shown` the lines of dialogs.
     """
 
     def __init__(self, target: PlayTarget | None = None, until: int = 0) -> None:
@@ -42,7 +42,7 @@ class FakeScreen:
         self.shown: list[tuple[str, Sequence[Strip]]] = []
         self.events_shown: list[int] = []
         self.followed = 0
-        self.copied = ""
+        self.copied = self.about = ""
 
     @property
     def view(self) -> ClusterView:
@@ -82,6 +82,7 @@ class FakeScreen:
         self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
     ) -> None:
         self.lines.append((title, wrong, then))
+        self.about = about
 
     def fill_in(self, text: str) -> None:
         """Enter a line in the prompt that was opened last."""

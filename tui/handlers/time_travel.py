@@ -13,7 +13,7 @@ from core.lab.history.position import PlayedAct, Position
 from core.lab.history.watchpoints import Watchpoint
 from core.lab.views.cluster_view import ClusterView
 from core.sim.simulation import MAX_TIME
-from core.sim.units import format_clock, parse_duration
+from core.sim.units import SECOND, format_clock, format_duration, parse_duration
 from tui.actions.context import Option, Question
 from tui.handlers.screen_interface import ScreenInterface
 from tui.panels.diff import paint_diff
@@ -104,11 +104,18 @@ class TimeTravel:
 
     def _ask_moment(self, title: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None:
         """Ask for a time or an event."""
-        end, selected = self.session.history.end, self.screen.context().event
+        history, selected = self.session.history, self.screen.context().event
+        end = history.end
+        kept = (
+            f" All events since {format_clock(history.events_since)} are in memory. An earlier moment is repeated from a keyframe "
+            f"{format_duration(history.longest_repetition // SECOND * SECOND)} before it, at most."
+            if history.events_since
+            else ""
+        )
         self.screen.prompts.ask_text(
             title,
             f"Enter a virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
-            f"This branch ends at {format_clock(end.time)}, event #{end.seq}.",
+            f"This branch ends at {format_clock(end.time)}, event #{end.seq}.{kept}",
             "" if selected is None else f"#{selected[0]}",
             wrong,
             then,

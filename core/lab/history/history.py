@@ -13,6 +13,7 @@ branch. The events that originally followed the moment of the act remain availab
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from core.kafka.events import DETAIL, NOTABLE, EventTuple
 from core.kafka.release import CURRENT, Release
@@ -32,7 +33,7 @@ from core.lab.history.travel import TravelTask
 from core.lab.history.watchpoints import Watchpoint
 from core.lab.spec import ClusterSpec
 from core.lab.views.cluster_view import ClusterView
-from core.sim.events import seq_of
+from core.sim.events import seq_of, time_of
 from core.sim.units import format_clock
 
 
@@ -136,6 +137,18 @@ class History(TaskRunner):
     def events(self) -> list[EventTuple]:
         """Return the events up to the present moment that are in memory."""
         return self.event_buffer.ring(DETAIL).since(0)
+
+    @property
+    def events_since(self) -> int:
+        """The virtual time since which all events are in memory, in µs; 0 if no event was dropped."""
+        ring = self.event_buffer.ring(DETAIL)
+        return time_of(ring.at(ring.first)) if 0 < ring.first < ring.total else 0
+
+    @property
+    def longest_repetition(self) -> int:
+        """The longest virtual time that a move to a moment of this branch must repeat, in µs."""
+        times = [0, *(keyframe.position.time for keyframe in self.keyframe_cache.keyframes), self.cluster.now]
+        return max(later - before for before, later in pairwise(times))
 
     @property
     def end(self) -> Position:

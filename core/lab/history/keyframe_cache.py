@@ -39,8 +39,8 @@ MAX_SECONDS_PER_OBJECT: Final = 10e-6
 MAX_KEYFRAMES: Final = 2_000
 """The maximum number of keyframes in the cache. Each lookup scans all keyframes."""
 
-MAX_OBJECTS: Final = 400_000
-"""The maximum number of objects in all keyframes together. Each object in a keyframe takes about 150 bytes."""
+MAX_OBJECTS: Final = 250_000
+"""The maximum number of objects in all keyframes together. Each object in a keyframe takes about 200 bytes."""
 
 FINEST_GAP: Final = 1 / 256
 """When the cache is full, it drops keyframes such that a gap between two of them is at most this share of the steps since then. If the cache

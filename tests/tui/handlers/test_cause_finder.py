@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from core.kafka.events import DETAIL
+from core.kafka.events import DETAIL, NORMAL, NOTABLE
 from core.lab.history.event_buffer import EventBuffer
-from core.sim.units import SECOND
+from core.sim.units import SECOND, format_clock
 from tests.tui.app.test_playground import playing, screen_text
+from tests.tui.fake_screen import FakeScreen
 from tests.tui.session.test_history import arrive
 from tui.dialogs.question import QuestionDialog
+from tui.handlers.cause_finder import CauseFinder
+from tui.handlers.time_travel import TimeTravel
 from tui.session.session import Session
 
 
@@ -60,3 +63,27 @@ async def test_an_event_that_memory_has_lost_is_gone_back_to() -> None:
             for i in range(session.history.event_buffer.ring(DETAIL).total - 3, session.history.event_buffer.ring(DETAIL).total)
         }
         assert "leader-elected" in kinds
+
+
+def test_a_cause_that_is_no_longer_in_memory_is_gone_back_to_and_the_dialog_says_what_is_in_memory() -> None:
+    screen = FakeScreen()
+    history = screen.session.history
+    history.event_buffer = EventBuffer({DETAIL: 600, NORMAL: 600, NOTABLE: 600})
+    history.run_until(20 * SECOND)
+    travel = TimeTravel(screen.session, screen)
+    finder = CauseFinder(screen.session, screen, travel)
+    assert history.event_buffer.find(40) is None
+    oldest = history.event_buffer.ring(DETAIL).since(0)[0]
+    travel.go_to()
+    assert f"All events since {format_clock(oldest[1])} are in memory." in screen.about
+    assert "repeated from a keyframe" in screen.about
+    end = history.replay_run.position
+    finder.show_or_go_back(40)
+    arrive(screen.session)
+    assert history.replay_run.event_tap.seq in range(40, 60)
+    found = history.event_buffer.find(40)
+    assert found is not None
+    assert found[0] == 40
+    history.go_to_end()
+    arrive(screen.session)
+    assert history.replay_run.position == end

@@ -70,6 +70,8 @@ def test_a_full_cache_keeps_fewer_keyframes_further_back_and_every_moment_can_be
         assert 0 < before - history.replay_run.event_tap.seq < 20
     history.go_to_end()
     assert history.replay_run.position == seen[-1][0]
+    assert history.events_since == 0, "all events are in memory"
+    assert SECOND // 2 < history.longest_repetition < 40 * SECOND
 
 
 def test_a_step_index_keeps_the_last_steps(monkeypatch: pytest.MonkeyPatch) -> None:
