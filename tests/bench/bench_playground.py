@@ -87,6 +87,7 @@ class Meter:
         self._shown_since: float | None = None
         session.playback.frame = self._frame
         session.playback._budget = 1.0
+        session.playback.pace_frames = lambda interval: None
 
     def _frame(self, wall: float) -> None:
         if self._shown_since is not None:

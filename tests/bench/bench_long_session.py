@@ -1,0 +1,117 @@
+"""Measures a long session: the memory of the playground hour by hour, and how much of the engine's speed "as fast as it can" reaches.
+
+    python tests/bench/bench_long_session.py          # half a virtual hour
+    python tests/bench/bench_long_session.py 24       # a virtual day, which takes about twenty minutes
+
+The playground runs its default cluster (three brokers, 220 records per second) in a pseudo-terminal of 200×60. The engine runs the same cluster
+in the same run, without a screen, history, or events. Both speeds are virtual seconds per second of CPU time, because the machine might do
+other things. On a busy machine, frames take a larger share of the CPU time than on an idle one; the number of frames tells how large.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench_playground import FPS, Terminal, told
+
+from core.kafka.release import CURRENT
+from core.lab.cluster import Cluster
+from core.sim.units import SECOND
+from tui.session.loading import DEFAULT_ACTS, DEFAULT_SPEC, load_session
+from tui.session.playback import AS_FAST_AS_IT_CAN
+
+HOURS = 0.5
+"""The virtual time of the session, in hours."""
+
+SAMPLES = 6
+"""The number of lines of the report about the memory."""
+
+ENGINE_SECONDS = 300
+"""The virtual time for which the engine runs alone, in seconds."""
+
+LIMIT_MB = 300
+"""The memory that a session of a day must not exceed, in MB."""
+
+
+def resident() -> float:
+    """Return the memory that this process uses now, in MB."""
+    fields = Path("/proc/self/status").read_text().splitlines()
+    return next(int(field.split()[1]) for field in fields if field.startswith("VmRSS")) / 1024
+
+
+def playground(hours: float) -> None:
+    """Run the playground as fast as it can, and send samples: virtual time in hours, memory in MB, CPU time in seconds."""
+    from tui.app.playground import Playground
+    from tui.main_screen.display_options import DisplayOptions
+
+    loaded = load_session(None, own_process=True)
+    session = loaded.session
+    session.playback.set_speed(AS_FAST_AS_IT_CAN)
+    app = Playground(loaded, DisplayOptions(fps=FPS))
+    samples: list[tuple[float, float, float]] = []
+
+    async def watch() -> None:
+        for number in range(SAMPLES + 1):
+            while session.history.cluster.now < number / SAMPLES * hours * 3600 * SECOND:
+                await asyncio.sleep(0.2)
+            samples.append((session.history.cluster.now / SECOND / 3600, resident(), time.process_time()))
+        cache = session.history.keyframe_cache
+        told(samples=samples, frames=app.main_screen.garbage.frames, keyframes=len(cache.keyframes), wall=time.perf_counter() - began)
+        app.exit(0)
+
+    tasks = []
+    began = time.perf_counter()
+    app.call_later(lambda: tasks.append(asyncio.create_task(watch())))
+    app.run()
+
+
+def engine() -> float:
+    """Return the speed of the engine alone, in virtual seconds per second of CPU time."""
+    cluster = Cluster(DEFAULT_SPEC, CURRENT)
+    for act in DEFAULT_ACTS:
+        cluster.do(act)
+    cluster.run_until(20 * SECOND)
+    start = time.process_time()
+    cluster.run_until((20 + ENGINE_SECONDS) * SECOND)
+    return ENGINE_SECONDS / (time.process_time() - start)
+
+
+def main(hours: float = HOURS) -> int:
+    """Run the benchmark. Return 1 if the session needs more memory than it may."""
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "out"
+        terminal = Terminal([__file__, "playground", str(hours)], out)
+        terminal.drain()
+        if not out.exists():
+            raise SystemExit(f"bench: the playground ended without results: {terminal.log[-2000:].decode(errors='replace')}")
+        found: dict[str, Any] = json.loads(out.read_text())
+    alone = engine()
+    (first, _, began), *_, (last, most, ended) = samples = found["samples"]
+    for virtual, memory, cpu in samples:
+        print(f"after {virtual:6.2f} virtual hours: {memory:6.1f} MB resident, {cpu:7.1f} s of CPU time")
+    half = samples[len(samples) // 2]
+    reached = (last - first) * 3600 / (ended - began)
+    print(
+        f"growth in the second half: {(most - half[1]) / max(last - half[0], 1e-9):.1f} MB per virtual hour; {found['keyframes']} keyframes"
+    )
+    print(
+        f"as fast as it can: {reached:.0f} virtual seconds per second of CPU time, {reached / alone:.0%} of the engine alone ({alone:.0f}); "
+        f"{found['frames']:,} frames in {found['wall']:,.0f} s"
+    )
+    return int(most > LIMIT_MB or math.isnan(reached))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["playground"]:
+        playground(float(sys.argv[2]))
+    else:
+        sys.exit(main(*map(float, sys.argv[1:2])))
