@@ -5,6 +5,7 @@ The diagram has a column for each node, and an arrow from each cause to its effe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
@@ -30,6 +31,8 @@ TIME: Final = 11
 
 PAUSE: Final = 500_000
 """If at least this much time, in µs, passes between two events, a separate line shows the length of the pause."""
+
+_SEPARATOR: Final = re.compile(r"(?<=\d),(?=\d)")
 
 LEVELS: Final = (DETAIL, NORMAL, NOTABLE)
 _NAMES: Final = {DETAIL: "with fetches", NORMAL: "without fetches", NOTABLE: "notable only"}
@@ -144,6 +147,14 @@ def _line(
     return canvas.strip(width, paint.cursor if chosen else None)
 
 
+def squeezed(label: str, room: int) -> str:
+    """Return a label that fits into a number of cells. Numbers lose their separators, and `fetch` stands for itself as an arrow to the leader,
+    before a number is cut.
+    """
+    shorter = _SEPARATOR.sub("", label)
+    return next((text for text in (label, shorter, shorter.removeprefix("fetch ")) if cell_len(text) <= room), clip(shorter, room))
+
+
 def _arrow(canvas: _Canvas, source: int, here: int, label: str, style: Style, words: Style, paint: Palette) -> None:
     """Draw an arrow from one column to another, with its label in the middle."""
     low, high = min(source, here), max(source, here)
@@ -153,7 +164,7 @@ def _arrow(canvas: _Canvas, source: int, here: int, label: str, style: Style, wo
     canvas.put(here, "▶" if source < here else "◄", style)
     room = high - low - 3
     if room >= 3:
-        text = clip(label, room)
+        text = squeezed(label, room)
         text = f" {text} " if cell_len(text) + 4 <= room else text
         start = low + 1 + (high - low - 1 - cell_len(text)) // 2
         canvas.put(start, text, words)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.strip import Strip
 
 from core.kafka.events import EventTuple
 from core.kafka.health import PartitionStatus
 from core.lab.act_sentences import sentence
 from core.lab.views.cluster_view import ClusterView
-from tui.panels.cluster_totals import total_items
+from tui.panels.cluster_totals import Parts, total_items
 from tui.panels.events import colored
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
@@ -29,20 +31,14 @@ def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | No
             row = Row()
         row.add("►" if broker.id == selected else " ", paint.key).add(f"{glyph} ", style).add(text, paint.broker).add("  ", paint.text)
     lines.append(row.strip(width))
-    row = Row().add(" ", paint.text)
+    states: list[Parts] = []
     for status in PartitionStatus:
         some = [p for p in view.partitions if p.status is status]
         if some:
             glyph, word, style = partition_status(some[0], paint)
-            row.add(f"{glyph} {len(some)} {word}  ", style)
-    lines.append(row.strip(width))
-    row = Row().add(" ", paint.text)
-    for item in total_items(view, paint)[:3]:
-        if row.width > 1 and row.width + sum(len(text) for text, _ in item.parts) > width:
-            lines.append(row.strip(width))
-            row = Row().add(" ", paint.text)
-        row.join(item.parts).add("  ", paint.text)
-    lines.append(row.strip(width))
+            states.append([(f"{glyph} {len(some)} {word}", style)])
+    for items in (states, [item.parts for item in total_items(view, paint)[:3]]):
+        lines += _rows(items, paint, width)
     if last is not None:
         for line in wrap(sentence(last), max(1, width - 2)):
             lines.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
@@ -52,6 +48,16 @@ def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | No
     while len(lines) < height:
         lines.append(blank(width))
     return lines[:height]
+
+
+def _rows(items: Sequence[Parts], paint: Palette, width: int) -> list[Strip]:
+    """Paint items side by side, on as many lines as necessary."""
+    rows = [Row().add(" ", paint.text)]
+    for parts in items:
+        if rows[-1].width > 1 and not rows[-1].fits("  " + "".join(text for text, _ in parts), width):
+            rows.append(Row().add(" ", paint.text))
+        rows[-1].add("  " if rows[-1].width > 1 else "", paint.text).join(parts)
+    return [row.strip(width) for row in rows]
 
 
 class Minimal(Lines):

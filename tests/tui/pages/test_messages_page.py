@@ -17,7 +17,7 @@ from core.sim.units import SECOND
 from tests.core.kafka.sentence_samples import samples
 from tests.tui.app.test_playground import playing, screen_text
 from tui.analysis.message_lanes import CLIENTS, Lane, LaneStep, concerns, node_of
-from tui.pages.messages import TIME, centres, columns_of, paint_lane
+from tui.pages.messages import TIME, centres, columns_of, paint_lane, squeezed
 from tui.rendering.palette import COLOR
 
 TP = TopicPartition("orders", 0)
@@ -151,3 +151,8 @@ async def test_from_an_event_to_its_cause_again_and_again(size: tuple[int, int])
         while main_screen.session.playback.moving:
             await pilot.pause(0.02)
         assert main_screen.session.history.replay_run.position.seq >= seq
+
+
+def test_the_label_of_an_arrow_keeps_its_numbers() -> None:
+    assert [squeezed("fetch 3,050", room) for room in (11, 10, 9, 4, 3)] == ["fetch 3,050", "fetch 3050", "3050", "3050", "fe…"]
+    assert squeezed("3,040–3,049", 9) == "3040–3049"

@@ -375,10 +375,11 @@ def test_the_minimal_view_is_calm() -> None:
     assert "‖ b3" in text(lines)
     assert "✓ 3 healthy" in text(lines)
     assert "the controller fenced b1" in text(lines)
-    narrow = text(paint_minimal(fake.view(), fenced(1), 1, COLOR, (30, 14)))
-    assert "…" not in narrow, "nothing is cut"
-    assert "offline 0" in narrow
-    assert "80×20." in narrow
+    for width in range(24, 60):
+        narrow = text(paint_minimal(fake.view(), fenced(1), 1, COLOR, (width, 18)))
+        assert "…" not in narrow, "nothing is cut"
+        assert "offline 0" in narrow
+        assert "80×20." in narrow
 
 
 @given(
