@@ -9,7 +9,6 @@ import inspect
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -51,14 +50,14 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def library_read_once() -> Iterator[None]:
-    """Read each script of the library once for all tests in a process. Scenarios cannot change, and many tests read all of them."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Read each script of the library once for all tests in a process, and for their parameters. Scenarios cannot change, and many tests
+    read all of them.
+    """
     from scenarios import catalogue
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catalogue, "read_any", lru_cache(4 * len(catalogue.names()))(catalogue.read_any))
-        yield
+    catalogue.read_any = lru_cache(4 * len(catalogue.names()))(catalogue.read_any)
 
 
 @pytest.hookimpl(optionalhook=True)

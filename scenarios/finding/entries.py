@@ -40,7 +40,7 @@ def entries() -> Iterator[Entry]:
         yield Entry("lesson", name, lesson.title, lesson.tags, lesson.about, command=f"isrlab learn {name}")
     for error, meaning in ERROR_MEANINGS.items():
         named = re.compile(rf"\b{error}\b")
-        shown = [header for header in headers if header.for_kafka and named.search(header.script)]
+        shown = [header for header in headers if header.for_kafka and error in header.script and named.search(header.script)]
         shown.sort(key=lambda header: not named.search(header.about))
         yield Entry("error", error, meaning, spellings(error), command=f"isrlab play {shown[0].name}" if shown else "")
     for name, setting in SETTINGS.items():

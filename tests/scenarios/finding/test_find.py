@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from core.kafka import errors
@@ -12,11 +14,15 @@ from scenarios.finding.index import Entry, Index
 from scenarios.finding.synonyms import SYNONYMS
 from tui.cli import main
 
-INDEX = Index(entries())
+
+@cache
+def index() -> Index:
+    """Return the index of everything that can be found. It is made once in each process that needs it."""
+    return Index(entries())
 
 
 def names(question: str, most: int = 12) -> list[str]:
-    return [entry.name for entry in INDEX.find(question, most)]
+    return [entry.name for entry in index().find(question, most)]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,7 @@ def names(question: str, most: int = 12) -> list[str]:
 )
 def test_the_best_answers_to_a_question(question: str, wanted: str, within: int) -> None:
     """What is wanted comes soon, or a question of the public whose command runs it."""
-    found = INDEX.find(question, within)
+    found = index().find(question, within)
     assert any(entry.name == wanted or (entry.sort == "question" and wanted in entry.command.split()) for entry in found), found
 
 
