@@ -15,7 +15,7 @@ from tui.rendering.glossary import all_terms, states_of_partitions
 from tui.rendering.states import STATUS_LOOKS, short_state
 
 if TYPE_CHECKING:
-    from scenarios.finding.index import Index
+    from scenarios.finding.index import Entry, Index
     from tui.main_screen.screen import MainScreen
 
 MOST_NAMED: Final = 20
@@ -57,9 +57,20 @@ def known(main_screen: MainScreen, query: str) -> list[Named]:
     if len(query.strip()) < SHORTEST:
         return []
     return [
-        (2, f"{entry.sort} {entry.name}", entry.title, functools.partial(main_screen.help_screens.show_entry, entry))
+        (2, f"{entry.sort} {entry.name}", entry.title, functools.partial(_open, main_screen, entry))
         for entry in _index().find(query, MOST_KNOWN)
     ]
+
+
+def _open(main_screen: MainScreen, entry: Entry) -> None:
+    """Start a lesson; show what is known of everything else."""
+    if entry.sort == "lesson":
+        from scenarios.lessons.lessons_library import find_lesson
+        from tui.lessons.lessons_page import lesson_target
+
+        main_screen.start_over(lesson_target(find_lesson(entry.name)))
+    else:
+        main_screen.help_screens.show_entry(entry)
 
 
 @functools.cache

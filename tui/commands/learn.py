@@ -78,6 +78,11 @@ def _list() -> int:
     return HELD
 
 
+def counted(count: int, word: str) -> str:
+    """Return a number with its word, for example `1 act` or `2 acts`."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
 def _check(lesson: Any) -> int:
     """Play a lesson with right and with wrong answers, and say whether it comes to its end."""
     from scenarios.errors import ScriptError
@@ -89,7 +94,7 @@ def _check(lesson: Any) -> int:
     except ScriptError as stuck:
         print_error(str(stuck))
         return FAILED
-    questions = sum(bool(step.choices) for step in lesson.steps)
-    acts = sum(step.wait_for is not None for step in lesson.steps)
-    print_lines([f"{lesson.name}: {len(lesson.steps)} steps, {questions} questions, {acts} acts of the person; it comes to its end"])
+    questions = counted(sum(bool(step.choices) for step in lesson.steps), "question")
+    acts = counted(sum(step.wait_for is not None for step in lesson.steps), "act")
+    print_lines([f"{lesson.name}: {counted(len(lesson.steps), 'step')}, {questions}, {acts} of the person; it comes to its end"])
     return HELD

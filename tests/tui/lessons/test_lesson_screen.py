@@ -12,6 +12,7 @@ from scenarios.lessons.phases import Phase
 from scenarios.lessons.places import PlaceKind
 from scenarios.lessons.progress import read_progress
 from tests.tui.app.test_playground import playing, screen_text
+from tui.app.command_palette_names import known
 from tui.lessons.lesson_panel import LessonShown, paint_lesson
 from tui.lessons.lessons_page import lesson_target
 from tui.main_screen.layout import Layout, arrange
@@ -85,3 +86,7 @@ async def test_a_lesson_is_taken_with_its_keys(tmp_path: Path, monkeypatch: pyte
         await pilot.pause()
         assert app.main_screen is not main_screen
         assert "step 1 of" in screen_text(app)
+        found = {name: call for _, name, _, call in known(app.main_screen, "group rebalances lesson")}
+        found["lesson group-rebalance"]()
+        await pilot.pause()
+        assert "m1 and m2, join the group" in screen_text(app), "a lesson starts from the command palette, too"
