@@ -42,7 +42,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     explore: ("explore",),
     describe: ("import", "describe"),
     exports: ("checkpoints", "metrics"),
-    records: ("segments", "audit", "trace"),
+    records: ("audit", "trace", "segments"),
     operations: ("reassign", "leader-election"),
     transactions: ("transactions",),
     groups: ("groups",),

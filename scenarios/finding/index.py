@@ -69,7 +69,7 @@ was typed, of an entry's own name, of the weaker of the two if both what was typ
 """
 
 
-PREFERRED: Final = {"scenario": 1.3, "lesson": 1.2, "question": 1.15, "error": 1.2}
+PREFERRED: Final = {"scenario": 1.3, "question": 1.15, "error": 1.2}
 """How much more entries of a sort count than others: those come first that show something when they run."""
 
 

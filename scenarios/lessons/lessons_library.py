@@ -21,7 +21,7 @@ ORDER: Final = (
     "unclean-election",
     "epochs",
     "elr",
-    "hanging-transaction",
+    "transaction-hangs",
     "group-rebalance",
 )
 """The names of the lessons, in their order."""
