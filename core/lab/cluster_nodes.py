@@ -5,30 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.kafka.admin_requests import AdminRequest
-from core.kafka.applications.processes.process import Process
-from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.broker.broker import Broker
-from core.kafka.clients.api_versions import ApiVersions
-from core.kafka.clients.client import Client
 from core.kafka.clients.client_config import client_config
-from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.client_settings import CONSUMER, PRODUCER
-from core.kafka.clients.consumer.consumer import Consumer
-from core.kafka.clients.consumer.group_consumer import PolledRecords
-from core.kafka.clients.group_member.group_member import GroupMember
-from core.kafka.clients.producer.producer import Producer
 from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.features import finalized
-from core.kafka.ids import TopicPartition
 from core.kafka.messages import PROXIED
 from core.kafka.release import Release
 from core.kafka.settings.registry import setting_named
 from core.kafka.settings.settings import Settings
 from core.lab.accounts.durability_account import DurabilityAccount
 from core.lab.accounts.exposed_records import ExposureMonitor
-from core.lab.accounts.missed_records import RecordsInHand
+from core.lab.cluster_clients import ClusterClients
+from core.lab.observed_replicas import ObservedReplicas
 from core.lab.spec import ClusterSpec, ControlPlane, Pace
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal, Sink
@@ -81,7 +72,7 @@ class ClusterNodes(Simulation):
     seed: Final[int]
     metadata: Final[MetadataLog]
     brokers: Final[dict[int, Broker]]
-    clients: Final[dict[str, Client]]
+    clients: Final[ClusterClients]
     controllers: Final[dict[str, ControllerServer]]
     snapshots: Final[Snapshots]
     page_cache: Final[RandomStream]
@@ -120,14 +111,14 @@ class ClusterNodes(Simulation):
         self.settings = self.initial_settings()
         self.zookeeper = release.zookeeper and not spec.controllers and spec.control_plane is ControlPlane.BY_RELEASE
         self.brokers = {}
-        self.clients = {}
+        self.clients = ClusterClients(self.nodes, self.brokers, network, journal, self.account, self.metadata, release)
         self.quorum: MetadataQuorum | None = None
         self.controllers = {}
         self.snapshots = Snapshots()
         self.page_cache = RandomStream(f"{seed}:page-cache")
-        self.account.records_in_hand = self.records_in_hand
-        self.account.polled_by_members = self.polled_by_members
-        self.account.followers_behind = self.followers_behind
+        self.account.records_in_hand = self.clients.records_in_hand
+        self.account.polled_by_members = self.clients.polled_by_members
+        self.account.followers_behind = ObservedReplicas(self.brokers, network, self.account).followers_behind
 
     def initial_settings(self) -> Settings:
         """Return the settings that the cluster is built with."""
@@ -139,13 +130,6 @@ class ClusterNodes(Simulation):
                 setting_named(name)
                 settings.set(name, value, broker=broker.id)
         return settings
-
-    def log_end(self, broker: int, tp: TopicPartition) -> tuple[int, int]:
-        """Return the log end offset and the last leader epoch of a replica, for an election by the longest log (used when the guard
-        `elect-from-isr` is off).
-        """
-        log = self.brokers[broker].disk.logs.get(tp)
-        return (0, -1) if log is None else (log.leo, log.terms[-1].epoch if log.terms else -1)
 
     def deliver_pending(self) -> None:
         """Handle everything that is due at the current virtual time, unless the caller chooses what happens next."""
@@ -174,68 +158,3 @@ class ClusterNodes(Simulation):
             handle_admin_request(self.controller, request)
         else:
             active.append(request)
-
-    def client_context(self) -> ClientContext:
-        """Return the surroundings of a client that knows all brokers."""
-        return ClientContext(tuple(self.brokers), self.network, self.journal, self.account)
-
-    def add_client(self, client: Client) -> None:
-        """Add a client to the network."""
-        client.by_hand = self.by_hand
-        if self.metadata.changes_features or any(each.api_versions is not None for each in self.clients.values()):
-            client.api_versions = ApiVersions()
-        self.clients[client.name] = client
-        self.nodes[client.address] = client
-        self.network.disturbances.started(client.address, self.journal.cause)
-        if self.release.clients_ask_api_versions:
-            self.network.greets.add(client.address)
-
-    def producer(self, name: str) -> Producer | None:
-        """Return the producer with the given name; None if there is none."""
-        client = self.clients.get(name)
-        return client if isinstance(client, Producer) else None
-
-    def consumer(self, name: str) -> Consumer | None:
-        """Return the consumer with the given name; None if there is none."""
-        client = self.clients.get(name)
-        return client if isinstance(client, Consumer) else None
-
-    def process(self, name: str) -> Process | None:
-        """Return the process with the given name; None if there is none."""
-        client = self.clients.get(name)
-        return client if isinstance(client, Process) else None
-
-    def followers_behind(self, tp: TopicPartition, leader: int) -> tuple[int, ...]:
-        """Return the followers whose fetches the high watermark of a partition waits for on a broker; empty if the broker does not lead. If
-        the broker does not run, it waited for any members of the ISR.
-        """
-        broker = self.brokers.get(leader)
-        if broker is None:
-            return ()
-        if not self.network.alive[broker.address]:
-            return self.account.of(tp).registered_isr
-        partition = broker.partitions.get(tp)
-        return () if partition is None else partition.followers_behind()
-
-    def records_in_hand(self, group: str) -> tuple[PolledRecords, ...]:
-        """Return the records that the running processes and workers of a group have polled but not finished."""
-        processes = [client for client in self.clients.values() if isinstance(client, Process)]
-        workers = [client for client in self.clients.values() if isinstance(client, ServiceWorker)]
-        return (
-            *(each for process in processes if process.running and process.does.group == group for each in process.polled),
-            *(each for worker in workers if worker.running and worker.does.group == group for each in worker.in_hand()),
-        )
-
-    def workers(self, service: str) -> tuple[ServiceWorker, ...]:
-        """Return the workers of a service."""
-        return tuple(client for client in self.clients.values() if isinstance(client, ServiceWorker) and client.does.service == service)
-
-    def member(self, name: str) -> GroupMember | None:
-        """Return the consumer with the given name that belongs to a group; None if there is none."""
-        client = self.clients.get(name)
-        return client if isinstance(client, GroupMember) else None
-
-    def polled_by_members(self, group: str) -> tuple[RecordsInHand, ...]:
-        """Return the records that the running members of a group have polled but not processed."""
-        members = [client for client in self.clients.values() if isinstance(client, GroupMember)]
-        return tuple(RecordsInHand(*each) for member in members if member.running and member.does.group == group for each in member.batch)

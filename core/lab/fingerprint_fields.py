@@ -7,10 +7,12 @@ from typing import Final
 from core.kafka.fingerprint_fields import KAFKA_FIELDS
 from core.lab.accounts.exposed_records import ExposureMonitor
 from core.lab.accounts.partition_account import Losses, PartitionAccount, RemovedRecords
+from core.lab.cluster_clients import ClusterClients
 from core.sim.state.fields import Declared, Table
 
 LAB_FIELDS: Final[Table] = {
     **KAFKA_FIELDS,
+    ClusterClients: Declared(wiring=("_account", "_brokers", "_journal", "_metadata", "_network", "_nodes", "_release")),
     ExposureMonitor: Declared(wiring=("_account", "_brokers", "_controller", "_journal")),
     RemovedRecords: Declared(history=("event",)),
     Losses: Declared(history=("loss_causes",)),

@@ -138,7 +138,9 @@ class WholeCluster:
 
     def settled(self) -> tuple[int, int]:
         """Return the generation or epoch of all members, and the number of their partitions; 0 and 0 while they differ."""
-        members = [each for each in (self.cluster.member(f"m{n:03}") for n in range(MEMBERS + 1)) if each is not None and each.running]
+        members = [
+            each for each in (self.cluster.clients.member(f"m{n:03}") for n in range(MEMBERS + 1)) if each is not None and each.running
+        ]
         epochs = {
             each.coordinator.epoch if isinstance(each.coordinator, MembershipManager) else each.coordinator.membership.generation
             for each in members

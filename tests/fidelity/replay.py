@@ -288,7 +288,7 @@ def _start_producers(cluster: Cluster, recording: Recording, seed: int) -> None:
         name = _name(acknowledged)
         cluster.do(acts.Load(first, 1, acks=_acks(acknowledged), producer=name, idempotence=acknowledged == "alli"))
         cluster.do(acts.StopLoad(name))
-        producer = cluster.producer(name)
+        producer = cluster.clients.producer(name)
         assert producer is not None
         release = release_of(recording.clients)
         given = (*cluster.spec.clients, ("acks", _acks(acknowledged)), ("enable.idempotence", str(acknowledged == "alli").lower()))

@@ -55,7 +55,7 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load, *, tr
     if act.acks is not None:
         find.acks(act.acks)
     given = settings_of(act)
-    known = cluster.producer(act.producer)
+    known = cluster.clients.producer(act.producer)
     if known is None:
         return config_of(cluster, PRODUCER, given, transactional=transactional)
     if not given:
@@ -88,13 +88,13 @@ def producer_named(
     """Return the producer with the given name. If the producer does not exist, create it, with a transactional.id if one is given."""
     known = cluster.nodes.get(name)
     if known is None:
-        producer = Producer(name, topic, config.acks, cluster.client_context())
+        producer = Producer(name, topic, config.acks, cluster.clients.context())
         producer.configure(config, cluster.release)
         if config.batches:
             producer.enable_batching(cluster.release, f"{cluster.seed}:partitioner:{name}", compression_percent / 100)
         if transactional_id:
             producer.enable_transactions(cluster.release, transactional_id, config.transaction_timeout)
-        cluster.add_client(producer)
+        cluster.clients.add(producer, by_hand=cluster.by_hand)
         producer.sender.start()
         return producer
     assert isinstance(known, Producer)
@@ -151,7 +151,7 @@ def _check_compression(act: acts.Produce | acts.Load, config: ClientConfig) -> N
 
 
 def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
-    known = cluster.producer(act.producer)
+    known = cluster.clients.producer(act.producer)
     check_client(cluster, act.producer, act.topic, Producer, "producer", several=type(known) is Producer)
     if "transactional.id" in dict(act.config):
         raise ActRefused("start a producer with a transactional.id with init-transactions; 'produce' then uses it")
@@ -195,7 +195,7 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
 def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
     check_client(cluster, act.producer, act.topic, Producer, "producer")
     config = _producer_config(cluster, act, transactional=bool(act.transactional_id))
-    known = cluster.producer(act.producer)
+    known = cluster.clients.producer(act.producer)
     _check_transactions(cluster, act, known)
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
         raise ActRefused("a load needs a rate, an interval, and a record size of at least 1")
@@ -247,7 +247,7 @@ def existing_producer(cluster: ClusterNodes, name: str) -> Producer:
     Raises:
         ActRefused: there is no producer with this name. The error message names the existing producers.
     """
-    producer = cluster.producer(name)
+    producer = cluster.clients.producer(name)
     if producer is None or isinstance(producer, ConsumingProcess):
         known = [client.name for client in cluster.clients.values() if isinstance(client, Producer)]
         raise ActRefused(f"there is no producer {name}; {find.existing('producers', known)}")
@@ -281,19 +281,19 @@ def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.CheckThenDo:
     if act.since is not None and not release.finds_by_time:
         raise ActRefused(f"release {release.name} cannot find records by time; omit 'since', or use 0.10.2 or later")
     yield
-    consumer = Consumer(act.consumer, act.topic, act.reset, cluster.client_context())
+    consumer = Consumer(act.consumer, act.topic, act.reset, cluster.clients.context())
     consumer.config = config
     consumer.read_committed = act.isolation == "read_committed"
     consumer.validates = release.validates_positions
     consumer.client_rack = (act.rack or "") if release.reads_from_followers else None
     if act.since is not None:
         consumer.start_time = act.since
-    cluster.add_client(consumer)
+    cluster.clients.add(consumer, by_hand=cluster.by_hand)
     consumer.start()
 
 
 def _stop_consume(cluster: ClusterNodes, act: acts.StopConsume) -> find.CheckThenDo:
-    consumer = cluster.consumer(act.consumer)
+    consumer = cluster.clients.consumer(act.consumer)
     if consumer is None or consumer.stopped:
         raise ActRefused(f"there is no consumer {act.consumer}")
     yield

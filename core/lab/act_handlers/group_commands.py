@@ -118,7 +118,7 @@ def _state(group: GroupMetadata) -> str:
 
 def _run(cluster: ClusterNodes, request: Request, verb: str) -> None:
     name = f"{verb}-{request.group}"
-    command = GroupCommand(name, request, cluster.client_context())
+    command = GroupCommand(name, request, cluster.clients.context())
     former = cluster.nodes.get(name)
     if former is not None:
         command.incarnation = former.incarnation + 1

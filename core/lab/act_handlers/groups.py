@@ -83,7 +83,7 @@ def _config(cluster: ClusterNodes, act: acts.JoinGroup) -> MemberConfig:
 
 def _join(cluster: ClusterNodes, act: acts.JoinGroup) -> find.CheckThenDo:
     _check(cluster, act)
-    former = cluster.member(act.consumer)
+    former = cluster.clients.member(act.consumer)
     if former is None:
         check_client(cluster, act.consumer, act.topics[0], GroupMember, "consumer of a group")
     elif former.running:
@@ -91,7 +91,7 @@ def _join(cluster: ClusterNodes, act: acts.JoinGroup) -> find.CheckThenDo:
     does = _config(cluster, act)
     check_offsets_topic(cluster)
     yield
-    member = GroupMember(act.consumer, does, cluster.release, cluster.client_context())
+    member = GroupMember(act.consumer, does, cluster.release, cluster.clients.context())
     member.poll_time, member.record_time = act.poll_time, act.record_time
     member.coordinator.assign_time = act.assign_time
     member.closes_on_error = act.on_error == "close"
@@ -100,7 +100,7 @@ def _join(cluster: ClusterNodes, act: acts.JoinGroup) -> find.CheckThenDo:
     if former is not None:
         cluster.paused.pop(former.address, None)
         member.succeed(former)
-    cluster.add_client(member)
+    cluster.clients.add(member, by_hand=cluster.by_hand)
     member.start()
 
 
@@ -110,7 +110,7 @@ def running_member(cluster: ClusterNodes, name: str) -> GroupMember:
     Raises:
         ActRefused: no running consumer of a group has this name. The error message names the running consumers.
     """
-    member = cluster.member(name)
+    member = cluster.clients.member(name)
     if member is None or not member.running:
         running = [client.name for client in cluster.clients.values() if isinstance(client, GroupMember) and client.running]
         raise ActRefused(f"there is no running consumer {name} in a group; {find.existing('running ones', running)}")
@@ -217,7 +217,7 @@ def _remove_member(cluster: ClusterNodes, act: acts.RemoveMember) -> find.CheckT
         raise ActRefused(f"release {cluster.release.name} has no static members; use 2.4 or later (KIP-345)")
     yield
     name = f"remove-{act.group}-{act.instance_id}"
-    admin = MemberRemoval(name, act.group, act.instance_id, cluster.client_context())
+    admin = MemberRemoval(name, act.group, act.instance_id, cluster.clients.context())
     former = cluster.nodes.get(name)
     if former is not None:
         admin.incarnation = former.incarnation + 1

@@ -58,7 +58,7 @@ def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
     check_client(cluster, act.process, act.output, Process, "process")
     does = _config(cluster, act)
     client = config_of(cluster, PRODUCER, act.config, transactional=bool(does.transactional_id), any_kind=act.subscribe)
-    former = cluster.process(act.process)
+    former = cluster.clients.process(act.process)
     if former is not None and former.running:
         raise ActRefused(f"process {act.process} is already running; kill or stop it first, or give the other process another name")
     if former is not None and former.does != does:
@@ -70,19 +70,19 @@ def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
         check_transaction_state_topic(cluster)
     yield
     instance = 1 if former is None else former.instance + 1
-    process = Process(act.process, does, instance, cluster.release, cluster.client_context())
+    process = Process(act.process, does, instance, cluster.release, cluster.clients.context())
     process.configure(client, cluster.release)
     process.poll_time, process.record_time = act.poll_time, act.record_time
     process.crash_after = None if act.crash_after is None else ProcessStep(act.crash_after)
     if former is not None:
         process.succeed(former)
-    cluster.add_client(process)
+    cluster.clients.add(process, by_hand=cluster.by_hand)
     process.start(client.transaction_timeout)
     process.sender.start()
 
 
 def _running(cluster: ClusterNodes, name: str) -> Process:
-    process = cluster.process(name)
+    process = cluster.clients.process(name)
     if process is None or not process.running:
         running = [client.name for client in cluster.clients.values() if isinstance(client, Process) and client.running]
         raise ActRefused(f"there is no running process {name}; {find.existing('running ones', running)}")

@@ -77,7 +77,7 @@ def _start(cluster: ClusterNodes, act: acts.StartRetryService) -> find.CheckThen
     topics = list(dict.fromkeys(does.target for _, does, _ in configs))
 
     def worker(name: str, does: WorkerConfig, instance: int) -> RetryWorker:
-        started = RetryWorker(name, does, plans[name], instance, cluster.release, cluster.client_context())
+        started = RetryWorker(name, does, plans[name], instance, cluster.release, cluster.clients.context())
         former = cluster.clients.get(name)
         if isinstance(former, RetryWorker):
             started.rule = former.rule
@@ -87,7 +87,7 @@ def _start(cluster: ClusterNodes, act: acts.StartRetryService) -> find.CheckThen
 
 
 def _fail(cluster: ClusterNodes, act: acts.FailProcessing) -> find.CheckThenDo:
-    workers = [worker for worker in cluster.workers(act.service) if isinstance(worker, RetryWorker)]
+    workers = [worker for worker in cluster.clients.workers(act.service) if isinstance(worker, RetryWorker)]
     if not workers:
         raise ActRefused(f"there is no retry service {act.service}; start one with retry-service")
     if not 0 <= act.share_ppm <= MILLION or act.tries < 0:

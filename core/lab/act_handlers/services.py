@@ -121,7 +121,7 @@ def _check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> Non
     Raises:
         ActRefused: a worker is running, the service has other workers, or a name belongs to another node.
     """
-    known = cluster.workers(service)
+    known = cluster.clients.workers(service)
     if known and [worker.name for worker in known] != names:
         raise ActRefused(f"service {service} has the workers {', '.join(worker.name for worker in known)}; restart it with the same ones")
     running = [worker for worker in known if worker.running]
@@ -134,7 +134,7 @@ def _check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> Non
 
 def _ended(cluster: ClusterNodes, configs: Sequence[tuple[str, WorkerConfig]]) -> list[tuple[str, WorkerConfig]]:
     """Return the workers of the service that are not running."""
-    running = {worker.name for worker in cluster.workers(configs[0][1].service) if worker.running}
+    running = {worker.name for worker in cluster.clients.workers(configs[0][1].service) if worker.running}
     return [(name, does) for name, does in configs if name not in running]
 
 
@@ -152,7 +152,7 @@ def _start_worker(cluster: ClusterNodes, worker: ServiceWorker, config: ClientCo
     worker.crash_after = None if act.crash_after is None else ServiceStep(act.crash_after)
     if isinstance(former, ServiceWorker):
         worker.succeed(former)
-    cluster.add_client(worker)
+    cluster.clients.add(worker, by_hand=cluster.by_hand)
     worker.start()
     worker.sender.start()
 
@@ -192,13 +192,13 @@ def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.Che
     topics = [*dict.fromkeys(does.source for _, does in configs), *(() if act.dead_letters is None else (act.dead_letters,))]
 
     def worker(name: str, does: WorkerConfig, instance: int) -> DelayWorker:
-        return DelayWorker(name, does, instance, cluster.release, cluster.client_context())
+        return DelayWorker(name, does, instance, cluster.release, cluster.clients.context())
 
     yield from start_service(cluster, act, configs, topics, worker)
 
 
 def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.CheckThenDo:
-    workers = [worker for worker in cluster.workers(act.service) if isinstance(worker, DelayWorker)]
+    workers = [worker for worker in cluster.clients.workers(act.service) if isinstance(worker, DelayWorker)]
     if not workers:
         raise ActRefused(f"there is no delay service {act.service}; start one with delay-service")
     real_topic = workers[0].does.target
@@ -224,9 +224,9 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
         check_acks(known, acks)
     yield
     if not isinstance(known, DelayProducer):
-        known = DelayProducer(name, topic, real_topic, act.after, config.acks, cluster.client_context())
+        known = DelayProducer(name, topic, real_topic, act.after, config.acks, cluster.clients.context())
         known.configure(config, cluster.release)
-        cluster.add_client(known)
+        cluster.clients.add(known, by_hand=cluster.by_hand)
         known.sender.start()
     elif acks is not None:
         known.change_acks(acks, cluster.release)
@@ -239,7 +239,7 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
 
 def _running(cluster: ClusterNodes, service: str, name: str | None) -> list[ServiceWorker]:
     """Return the running workers of a service, or only the worker with the given name."""
-    workers = [worker for worker in cluster.workers(service) if worker.running]
+    workers = [worker for worker in cluster.clients.workers(service) if worker.running]
     if not workers:
         raise ActRefused(f"no worker of service {service} is running")
     if name is None:

@@ -28,7 +28,7 @@ def _init_transactions(cluster: ClusterNodes, act: acts.InitTransactions) -> fin
     if not act.transactional_id:
         raise ActRefused("the transactional.id must not be empty")
     config = config_of(cluster, PRODUCER, act.config, transactional=True)
-    known = cluster.producer(act.producer)
+    known = cluster.clients.producer(act.producer)
     if known is not None:
         if known.transactions is None or known.transactions.transactional_id != act.transactional_id:
             raise ActRefused(

@@ -279,7 +279,7 @@ class _Reporting:
         dead = tiers.get(dead_letter_tier(does.service), Tier()).records
         hands = tuple(
             RecordsInHand(each.tp, each.start, each.end, term.epoch)
-            for each in cluster.records_in_hand(does.group)
+            for each in cluster.clients.records_in_hand(does.group)
             for term in cluster.account.of(each.tp).read
         )
         committed = self._committed(does.group)

@@ -13,6 +13,7 @@ from core.kafka.ids import CONTROLLER
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.control_planes.setup import broker_setup
 from core.lab.initial_logs import place_logs
+from core.lab.observed_replicas import ObservedReplicas
 
 C = TypeVar("C", bound=QuorumController)
 
@@ -74,5 +75,5 @@ def boot(cluster: ClusterNodes, controller: QuorumController, epochs: dict[int, 
         if each.up:
             broker.boot(epochs[each.id], phase, len(cluster.metadata))
     if not cluster.release.elect_from_isr:
-        controller.replication.log_ends = cluster.log_end
+        controller.replication.log_ends = ObservedReplicas(cluster.brokers, cluster.network, cluster.account).log_end
     controller.boot(cluster.seed)

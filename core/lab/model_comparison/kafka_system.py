@@ -123,9 +123,9 @@ class KafkaSystem:
         brokers = tuple(broker_of(server) for server in servers or self.servers)
         reachable = brokers if confined else tuple(broker_of(server) for server in self.servers)
         client = WorkloadClient(
-            name, TP, cluster.client_context()._replace(brokers=brokers), reachable, self.account, self.settings.acks, self.replicas.serve
+            name, TP, cluster.clients.context()._replace(brokers=brokers), reachable, self.account, self.settings.acks, self.replicas.serve
         )  # fmt: skip
-        cluster.add_client(client)
+        cluster.clients.add(client, by_hand=cluster.by_hand)
         self.clients[name] = client
         for server in self.servers:
             network.link((name, server)).latency = network.link((server, name)).latency = 0

@@ -23,13 +23,13 @@ def processing_of(process: Process) -> Processing:
 def process_counts(cluster: ClusterNodes, process: Process) -> Counts:
     """Return the counts of input records for the group of a process."""
     account = cluster.account
-    return account.processing.counts(processing_of(process), account.leader_logs(), cluster.records_in_hand(process.does.group))
+    return account.processing.counts(processing_of(process), account.leader_logs(), cluster.clients.records_in_hand(process.does.group))
 
 
 def process_harms(cluster: ClusterNodes, process: Process) -> tuple[Harm, ...]:
     """Return which input records of a process, or of the other processes in its group, were processed twice, only in part, or never."""
     account = cluster.account
-    return account.processing.harms(processing_of(process), account.leader_logs(), cluster.records_in_hand(process.does.group))
+    return account.processing.harms(processing_of(process), account.leader_logs(), cluster.clients.records_in_hand(process.does.group))
 
 
 def process_outputs(cluster: ClusterNodes, process: Process) -> tuple[OutputRecords, ...]:

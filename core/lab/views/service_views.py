@@ -42,7 +42,7 @@ def processing_of(worker: DelayWorker) -> Processing:
 def _sharing(cluster: ClusterNodes, worker: ServiceWorker) -> list[ServiceWorker]:
     """Return the workers of a worker's service that are in the same group and read the same topic."""
     does = worker.does
-    return [each for each in cluster.workers(does.service) if (each.does.group, each.does.source) == (does.group, does.source)]
+    return [each for each in cluster.clients.workers(does.service) if (each.does.group, each.does.source) == (does.group, does.source)]
 
 
 def _is_running(worker: ServiceWorker) -> bool:
@@ -107,7 +107,11 @@ def processing_harms(cluster: ClusterNodes) -> Iterator[tuple[str, tuple[Harm, .
     known: dict[Processing, None] = {}
     for name, client in cluster.clients.items():
         if isinstance(client, Process):
-            processing, reader, in_hand = process_views.processing_of(client), f"process {name}", cluster.records_in_hand(client.does.group)
+            processing, reader, in_hand = (
+                process_views.processing_of(client),
+                f"process {name}",
+                cluster.clients.records_in_hand(client.does.group),
+            )
         elif isinstance(client, DelayWorker):
             processing, reader = processing_of(client), f"service {client.does.service}"
             in_hand = _in_hand(filter(_is_running, _sharing(cluster, client)))

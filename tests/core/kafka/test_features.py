@@ -107,7 +107,7 @@ def _commit(cluster: Cluster) -> tuple[str, int, int]:
     cluster.do(acts.BeginTransaction("app"))
     cluster.do(acts.Produce("t", 1, producer="app"))
     cluster.run_until(cluster.now + SECOND)
-    producer = cluster.producer("app")
+    producer = cluster.clients.producer("app")
     assert producer is not None
     assert producer.transactions is not None
     if not producer.transactions.refusal(COMMIT):
@@ -131,7 +131,7 @@ def test_a_producer_follows_a_new_level_after_its_next_connection() -> None:
     assert _commit(cluster) == ("READY", 2, 2)
     cluster.do(acts.InitTransactions("t", "other", "other"))
     cluster.run_until(cluster.now + SECOND)
-    other = cluster.producer("other")
+    other = cluster.clients.producer("other")
     assert other is not None
     assert other.transactions is not None
     assert other.transactions.version == 2

@@ -85,14 +85,14 @@ def test_afterwards_all_goes_on() -> None:
     cluster, events = running()
     cluster.do(BY_HAND)
     cluster.do(acts.Produce("orders", 1_000, partition=0))
-    sent = cluster.producer("load").metrics.sent  # type: ignore[union-attr]
+    sent = cluster.clients.producer("load").metrics.sent  # type: ignore[union-attr]
     cluster.do(BY_ITSELF)
     cluster.run_until(cluster.now + 10 * SECOND)
     view = cluster.view()
     assert all(replica.leo >= partition.replica_views[0].hw for partition in view.partitions for replica in partition.replica_views)
     assert all(len(partition.isr) == 3 for partition in view.partitions)
-    assert cluster.producer("load").metrics.sent >= sent + 2_900  # type: ignore[union-attr]
-    assert cluster.producer("producer").metrics.acked == 1_000  # type: ignore[union-attr]
+    assert cluster.clients.producer("load").metrics.sent >= sent + 2_900  # type: ignore[union-attr]
+    assert cluster.clients.producer("producer").metrics.acked == 1_000  # type: ignore[union-attr]
     assert not any(event[3] in ("isr-shrunk", "broker-fenced", "produce-failed", "fetcher-disconnected") for event in events)
 
 

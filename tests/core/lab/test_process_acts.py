@@ -20,7 +20,7 @@ MS = SECOND // 1000
 def start(run: Cluster, *, seconds: int = 10, name: str = "app", **fields: Any) -> Process:
     run.do(acts.StartProcess("in", "out", name, **fields))
     run.run_until(run.now + seconds * SECOND)
-    process = run.process(name)
+    process = run.clients.process(name)
     assert process is not None
     return process
 

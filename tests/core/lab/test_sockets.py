@@ -92,7 +92,7 @@ def test_a_leader_appends_what_it_had_received_although_the_client_has_closed_th
     cluster.do(acts.Pause(1))
     cluster.do(acts.Produce("t", 5))
     runs(cluster, pause)
-    producer = cluster.producer("producer")
+    producer = cluster.clients.producer("producer")
     assert producer is not None
     assert producer.metrics.acked == 3
     cluster.do(acts.Resume(1))

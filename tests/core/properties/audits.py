@@ -82,7 +82,7 @@ def check(report: AuditReport, cluster: Cluster) -> None:
     skipped = sum(tier.skipped for tier in report.tier_totals())
     assert skipped <= sum(gap.end - gap.start for gap in report.skipped)
     for consumer in [name for name in cluster.clients if name.startswith("reader")]:
-        reader = cluster.consumer(consumer)
+        reader = cluster.clients.consumer(consumer)
         assert reader is not None
         whole = next((tier for tier in report.tier_totals() if tier.tier == consumer), None)
         assert whole is None or whole.records + whole.duplicated == reader.read

@@ -50,7 +50,7 @@ def cluster(release: str, told: list[tuple] | None = None) -> Cluster:
 
 def start(run: Cluster) -> Process:
     run.do(acts.StartProcess("in", "out", "app", copies=COPIES, max_poll_records=4))
-    process = run.process("app")
+    process = run.clients.process("app")
     assert process is not None
     return process
 
@@ -70,7 +70,7 @@ def outcome(run: Cluster, seq: int, victim: str) -> str:
     start(run)
     while run.journal.seq < seq and run.now < 3 * SECOND:
         run.run_steps(1, seq, 3 * SECOND)
-    process = run.process("app")
+    process = run.clients.process("app")
     assert process is not None
     if victim == "client":
         run.do(acts.KillProcess("app"))
@@ -78,7 +78,7 @@ def outcome(run: Cluster, seq: int, victim: str) -> str:
         run.do(acts.Kill(ROLES[victim]))
     for _ in range(25):
         run.run_until(run.now + 2 * SECOND)
-        process = run.process("app")
+        process = run.clients.process("app")
         assert process is not None
         if not process.running:
             process = start(run)

@@ -94,7 +94,7 @@ def test_a_batch_given_up_does_not_hold_up_the_next() -> None:
         for deed in (acts.Kill(1), acts.Start(1), acts.Start(2), acts.Start(3)):
             cluster.do(deed)
         cluster.run_until(cluster.now + 40 * SECOND)
-        producer = cluster.producer("producer")
+        producer = cluster.clients.producer("producer")
         assert producer is not None
         assert (producer.metrics.acked, producer.metrics.failed) == (1, 1), f"killed after {moment} ms"
 

@@ -107,11 +107,11 @@ def test_a_proxys_copy_is_handled_twice_and_answered_once_for_the_client() -> No
     for _ in range(20):
         cluster.do(acts.Produce("t", 10, acks="all", idempotence=False))
         cluster.run_until(cluster.now + SECOND)
-    producer, log = cluster.producer("producer"), cluster.brokers[1].disk.logs[TP]
+    producer, log = cluster.clients.producer("producer"), cluster.brokers[1].disk.logs[TP]
     assert producer is not None
     assert (producer.metrics.acked, producer.metrics.failed, producer.metrics.retries) == (200, 0, 0)
     assert (log.leo, log.high_watermark, cluster.account.duplicated, cluster.account.lost) == (400, 400, 200, 0)
-    reader = cluster.consumer("reader")
+    reader = cluster.clients.consumer("reader")
     assert reader is not None
     assert reader.read == 400, "the copies are records like all others"
     assert cluster.brokers[2].state is BrokerState.RUNNING

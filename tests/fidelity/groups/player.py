@@ -323,7 +323,7 @@ class GroupPlayer:
         raw.start(leader, OffsetCommitRequest, raw.address, group, NOT_A_MEMBER, tuple(offsets))
 
     def _position(self, who: str) -> None:
-        member = self.cluster.member(PREFIX + who)
+        member = self.cluster.clients.member(PREFIX + who)
         assert member is not None
         at = {
             str(TopicPartition(topic, number)): place

@@ -310,7 +310,7 @@ class Player:
         return f"ok {act.words[1]} {','.join(acknowledged)}" if len(acknowledged) >= int(act.words[2]) else None
 
     def _producer(self, name: str) -> Any:
-        found = self.cluster.producer(self._names[name])
+        found = self.cluster.clients.producer(self._names[name])
         assert found is not None, name
         assert found.transactions is not None, name
         return found.transactions

@@ -27,7 +27,7 @@ def read_all(cluster: Cluster, partitions: dict[str, TopicPartition], isolation:
     copy.run_until(copy.now + READING)
     found: dict[str, tuple[list[int], int]] = {}
     for name, tp in there.items():
-        reader = copy.consumer(f"reader of {tp.topic}")
+        reader = copy.clients.consumer(f"reader of {tp.topic}")
         assert reader is not None
         offsets_read = [
             offset

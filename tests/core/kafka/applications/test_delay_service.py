@@ -96,7 +96,7 @@ def test_a_transactional_service_sends_refused_records_to_the_dead_letter_topic(
     cluster.run_until(20 * SECOND)
     view = cluster.view().services[0]
     assert (view.dead, view.dead_twice, view.forwarded, view.never_forwarded, view.held) == (10, 0, 3, 0, 0)
-    worker = cluster.workers("delay")[0]
+    worker = cluster.clients.workers("delay")[0]
     assert isinstance(worker, DelayWorker)
     assert (worker.committed, worker.refused, worker.dead) == ({0: 13}, {0: []}, [])
 
@@ -105,7 +105,7 @@ def test_a_worker_has_a_timer_only_while_it_holds_records() -> None:
     cluster = _cluster(TopicSpec("orders", 1, 1))
     cluster.do(acts.StartDelayService("orders", ("5s",)))
     cluster.run_until(5 * SECOND)
-    worker = cluster.workers("delay")[0]
+    worker = cluster.clients.workers("delay")[0]
     assert isinstance(worker, DelayWorker)
     assert worker.due_timer == -1
     cluster.do(acts.ProduceDelayed(5 * SECOND, 1))
@@ -165,7 +165,7 @@ def test_a_commit_counts_when_the_coordinator_has_acknowledged_it() -> None:
     cluster.run_until(5 * SECOND)
     cluster.do(acts.ProduceDelayed(5 * SECOND, 3))
     cluster.run_until(15 * SECOND)
-    worker = cluster.workers("delay")[0]
+    worker = cluster.clients.workers("delay")[0]
     assert isinstance(worker, DelayWorker)
     assert (cluster.view().services[0].forwarded, worker.committed) == (3, {})
     cluster.do(acts.Pause(1))

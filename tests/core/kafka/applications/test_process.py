@@ -39,13 +39,13 @@ def cluster(release: str, told: list[tuple] | None = None, *, partitions: int = 
 def start(run: Cluster, delivery: str = "exactly-once", crash_after: str | None = None, seconds: int = 10, **fields: object) -> Process:
     run.do(acts.StartProcess("in", "out", "app", delivery=delivery, copies=2, max_poll_records=3, crash_after=crash_after, **fields))  # type: ignore[arg-type]
     run.run_until(run.now + seconds * SECOND)
-    process = run.process("app")
+    process = run.clients.process("app")
     assert process is not None
     return process
 
 
 def counts(run: Cluster) -> Counts:
-    process = run.process("app")
+    process = run.clients.process("app")
     assert process is not None
     return process_counts(run, process)
 
@@ -86,7 +86,7 @@ def test_a_process_can_write_the_topic_that_it_reads() -> None:
     run = cluster("4.3", partitions=1)
     run.do(acts.StartProcess("in", "in", "loop", max_poll_records=4))
     run.run_until(run.now + SECOND)
-    process = run.process("loop")
+    process = run.clients.process("loop")
     assert process is not None
     assert process.rounds > 10, "its own output is its input"
     found = process_counts(run, process)
@@ -211,7 +211,7 @@ def test_a_second_process_with_the_same_transactional_id_fences_the_first(releas
     (ended,) = [each for each in said(told, "process-ended") if "process app " in each]
     assert re.search(r"failed during the [a-z-]+ step", ended)
     assert "PRODUCER_EPOCH" in ended or "PRODUCER_FENCED" in ended
-    second = run.process("app-2")
+    second = run.clients.process("app-2")
     assert second is not None
     assert second.running
     assert process_counts(run, second).twice == 0
@@ -227,7 +227,7 @@ def test_a_process_that_stops_aborts_its_transaction(release: str) -> None:
         run.step()
     run.do(acts.StopProcess("app"))
     run.run_until(run.now + 5 * SECOND)
-    process = run.process("app")
+    process = run.clients.process("app")
     assert process is not None
     assert not process.running
     assert counts(run) == (10, 0, 0, 0, 0)

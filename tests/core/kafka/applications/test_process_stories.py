@@ -36,7 +36,7 @@ def cluster(release: str, told: list[tuple] | None = None) -> Cluster:
 
 
 def process_of(run: Cluster, name: str) -> Process:
-    process = run.process(name)
+    process = run.clients.process(name)
     assert process is not None
     return process
 

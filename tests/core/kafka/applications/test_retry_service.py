@@ -93,7 +93,7 @@ def test_what_an_aborted_transaction_has_retried_is_not_reported() -> None:
     cluster.do(acts.StartRetryService("orders", ("60s",), transactional=True))
     cluster.do(acts.FailProcessing(MILLION))
     cluster.run_until(5 * SECOND)
-    (worker,) = (each for each in cluster.workers("app") if isinstance(each, RetryWorker) and each.plan.number == 1)
+    (worker,) = (each for each in cluster.clients.workers("app") if isinstance(each, RetryWorker) and each.plan.number == 1)
     cluster.do(acts.Produce("orders", 10))
     while not worker.reports:
         assert cluster.step()
@@ -140,7 +140,7 @@ def test_a_worker_that_crashes_after_it_has_committed_the_number_of_a_try_polls_
     cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), topics=topics), Release.named("4.3"), sink=told.append)
     cluster.do(acts.StartRetryService("orders", ("5s",), count_tries="before", crash_after="commit"))
     cluster.run_until(5 * SECOND)
-    (worker,) = (each for each in cluster.workers("app") if isinstance(each, RetryWorker) and each.plan.number == 1)
+    (worker,) = (each for each in cluster.clients.workers("app") if isinstance(each, RetryWorker) and each.plan.number == 1)
     cluster.do(acts.Produce("orders", 10))
     while worker.phase is not Phase.COUNTING:
         assert cluster.step()

@@ -54,7 +54,7 @@ def test_4_1_a_producer_with_acks_0_finds_the_new_leader() -> None:
     run.do(acts.Reassign(TP, (2, 1, 3)))
     run.do(acts.Elect("preferred", TP))
     run.run_until(4 * SECOND)
-    producer = run.producer("p")
+    producer = run.clients.producer("p")
     assert producer is not None
     assert producer.leader_of(0) == 2
     assert run.account.accepted >= producer.metrics.sent - 20, "only what was sent before the connection was closed is gone"
@@ -156,7 +156,7 @@ def test_4_1_a_producer_gives_a_too_large_record_up_at_once() -> None:
     run = cluster(TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),)))
     run.do(acts.Produce("t", 1, bytes=2_000_000, acks="all", producer="p"))
     run.run_until(SECOND)
-    producer = run.producer("p")
+    producer = run.clients.producer("p")
     assert producer is not None
     assert (producer.metrics.failed, producer.metrics.retries, run.account.accepted) == (1, 0, 0)
 

@@ -26,7 +26,7 @@ def started(records: int = 10, release: str = "4.1", **fields: Any) -> Run:
 
 
 def member(run: Run) -> GroupMember:
-    found = run.cluster.member("m1")
+    found = run.cluster.clients.member("m1")
     assert found is not None
     return found
 

@@ -232,7 +232,7 @@ def test_max_in_flight_limits_what_is_on_its_way(limit: str, highest: int) -> No
     for _ in range(9):
         drill.produce()
     drill.cluster.run_until(4 * SECOND)
-    producer = drill.cluster.producer("p")
+    producer = drill.cluster.clients.producer("p")
     assert producer is not None
     assert len(producer.sender.in_flight.batches) == highest
 
@@ -257,7 +257,7 @@ def test_settings_of_all_clients_and_of_one() -> None:
     drill = Drill(clients=(*DRILL, ("metadata.max.age.ms", "5000")))
     drill.produce(("delivery.timeout.ms", "9000"))
     drill.cluster.do(acts.Consume("t", consumer="c"))
-    producer, consumer = drill.cluster.producer("p"), drill.cluster.consumer("c")
+    producer, consumer = drill.cluster.clients.producer("p"), drill.cluster.clients.consumer("c")
     assert producer is not None
     assert consumer is not None
     assert (producer.config.delivery_timeout, producer.config.request_timeout) == (9 * SECOND, 3 * SECOND)

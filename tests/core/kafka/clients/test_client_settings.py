@@ -178,7 +178,7 @@ def test_isolation_level_of_one_consumer_and_of_all() -> None:
     made.do(acts.Consume("t", consumer="all"))
     made.do(acts.Consume("t", consumer="own", config=(("isolation.level", "read_uncommitted"),)))
     made.do(acts.Consume("t", consumer="field", isolation="read_uncommitted"))
-    consumers = [made.consumer(name) for name in ("all", "own", "field")]
+    consumers = [made.clients.consumer(name) for name in ("all", "own", "field")]
     assert [isinstance(each, Consumer) and each.read_committed for each in consumers] == [True, False, False]
     with pytest.raises(ActRefused, match=r"'isolation' and 'isolation\.level' in 'config' contradict each other"):
         made.do(acts.Consume("t", isolation="read_committed", config=(("isolation.level", "read_uncommitted"),)))
@@ -216,7 +216,7 @@ def test_transactional_id_of_a_load() -> None:
     made = cluster(told)
     made.do(acts.Load("t", 10, producer="app", config=(("transactional.id", "pay"),)))
     made.run_until(5 * SECOND)
-    producer = made.producer("app")
+    producer = made.clients.producer("app")
     assert producer is not None
     assert producer.transactions is not None
     assert producer.transactions.transactional_id == "pay"

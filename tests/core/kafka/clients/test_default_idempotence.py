@@ -38,7 +38,7 @@ class Told:
         self.cluster.run_until(60 * SECOND)
         self.cluster.do(acts.StopLoad("app"))
         self.cluster.run_until(70 * SECOND)
-        producer = self.cluster.producer("app")
+        producer = self.cluster.clients.producer("app")
         assert producer is not None
         assert producer.metrics.retries > 0
         assert producer.metrics.failed == 0
@@ -84,7 +84,7 @@ def test_another_acks_switches_the_default_idempotence() -> None:
     cluster = told.cluster
     cluster.do(acts.Load("t", 10, producer="app"))
     cluster.run_until(SECOND)
-    producer = cluster.producer("app")
+    producer = cluster.clients.producer("app")
     assert producer is not None
     assert producer.sender.idempotent
     cluster.do(acts.Acks("1", "app"))

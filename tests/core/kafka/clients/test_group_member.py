@@ -52,7 +52,7 @@ class Run:
         """Return the partitions that each consumer owns."""
         found = []
         for name in names:
-            member = self.cluster.member(name)
+            member = self.cluster.clients.member(name)
             assert member is not None
             found.append(sorted(tp.partition for tp in member.coordinator.owned))
         return found
@@ -283,7 +283,7 @@ def test_a_member_that_crashes_within_a_batch_processes_no_other_record_and_does
     run.cluster.do(acts.Produce("orders", 20))
     run.join("m1", reset="earliest", record_time=US_PER_MS, crash_after_records=7)
     run.at(10)
-    member = run.cluster.member("m1")
+    member = run.cluster.clients.member("m1")
     assert member is not None
     assert [event.how for _, event in run.events(events.MemberEnded)] == ["crashed"]  # type: ignore[attr-defined]
     assert (member.processed, member.phase, member.is_polling) == (7, Phase.ENDED, False)

@@ -35,7 +35,7 @@ def replaced(release: str, **clients: str) -> tuple[int, list[tuple[Any, ...]]]:
     made.do(acts.Kill(2))
     made.do(acts.Kill(3))
     made.run_until(41_000 * US_PER_MS)
-    producer = made.producer("app")
+    producer = made.clients.producer("app")
     assert producer is not None
     assert producer.nodes == ("b1",)
     made.do(acts.Start(2))
@@ -76,7 +76,7 @@ def test_bootstrap_servers() -> None:
     told: list[tuple[Any, ...]] = []
     made = cluster("4.3", told, {})
     made.do(acts.Consume("t", config=(("bootstrap.servers", "b3:9092"),)))
-    consumer = made.consumer("consumer")
+    consumer = made.clients.consumer("consumer")
     assert consumer is not None
     assert consumer.known_nodes() == ("b3",)
     made.run_until(SECOND)

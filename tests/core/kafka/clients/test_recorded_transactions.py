@@ -148,7 +148,7 @@ class Recording:
         except ActRefused as refusal:
             return "refused " + str(refusal).partition("error state: ")[2].partition(";")[0]
         self.wait(10 if self.killed else 2)
-        found = self.cluster.producer(producer)
+        found = self.cluster.clients.producer(producer)
         assert found is not None
         assert found.transactions is not None
         if call == "begin":
@@ -173,7 +173,7 @@ class Recording:
         self.cluster.do(acts.Consume("t", name, isolation=isolation))
         self.wait(2)
         self.cluster.do(acts.StopConsume(name))
-        consumer = self.cluster.consumer(name)
+        consumer = self.cluster.clients.consumer(name)
         assert consumer is not None
         read = [
             offset

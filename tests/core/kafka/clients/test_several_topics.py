@@ -56,7 +56,7 @@ def test_a_transaction_over_two_topics_ends_in_both(release: str) -> None:
         cluster.do(end)
         cluster.run_until((2 + 2 * number) * SECOND)
     assert ends(cluster) == {A: (12, 12), B: (16, 16)}
-    readers = [cluster.consumer(f"reader-{topic}") for topic in ("a", "b")]
+    readers = [cluster.clients.consumer(f"reader-{topic}") for topic in ("a", "b")]
     assert [reader.read for reader in readers if reader is not None] == [5, 7]
 
 
@@ -71,7 +71,7 @@ def test_an_idempotent_producer_numbers_the_records_of_each_topic_and_finds_new_
     cluster.do(acts.Produce("a", 2, producer="p"))
     cluster.run_until(40 * SECOND)
     assert ends(cluster) == {A: (7, 7), B: (9, 9)}
-    producer = cluster.producer("p")
+    producer = cluster.clients.producer("p")
     assert producer is not None
     assert (producer.metrics.acked, producer.metrics.failed) == (16, 0)
     assert not [event for event in events if event[3] == "duplicate-dropped"]
@@ -100,7 +100,7 @@ def test_batches_of_several_topics_linger_in_one_memory() -> None:
     assert by_topic == {"a": 2, "b": 307}
     cluster.do(acts.CommitTransaction("p"))
     cluster.run_until(5 * SECOND)
-    producer = cluster.producer("p")
+    producer = cluster.clients.producer("p")
     assert producer is not None
     assert producer.accumulator.batching is not None
     assert (producer.metrics.acked, producer.accumulator.batching.available) == (309, 40_000)
@@ -127,7 +127,7 @@ def test_a_load_in_transactions_survives_the_loss_of_its_coordinator(release: st
     cluster.run_until(50 * SECOND)
     ended = [event[-1] for event in events if event[3] == "transaction-ended"]
     assert ended.count("COMMIT") > 20
-    producer, reader = cluster.producer("p"), cluster.consumer("reader")
+    producer, reader = cluster.clients.producer("p"), cluster.clients.consumer("reader")
     assert producer is not None
     assert reader is not None
     assert reader.read + 20 >= producer.metrics.acked >= reader.read > 500

@@ -55,14 +55,14 @@ class Run:
 
     def state(self, producer: str = "producer") -> ProducerTransactionState:
         """Return the state of a producer."""
-        found = self.cluster.producer(producer)
+        found = self.cluster.clients.producer(producer)
         assert found is not None
         assert found.transactions is not None
         return found.transactions.state
 
     def read(self) -> tuple[int, int]:
         """Return how many records each of the two consumers has read: read_committed, and read_uncommitted."""
-        committed, uncommitted = self.cluster.consumer("committed"), self.cluster.consumer("uncommitted")
+        committed, uncommitted = self.cluster.clients.consumer("committed"), self.cluster.clients.consumer("uncommitted")
         assert committed is not None
         assert uncommitted is not None
         return committed.read, uncommitted.read
@@ -345,7 +345,7 @@ def test_records_of_aborted_transactions_are_never_lost() -> None:
     cluster.do(acts.PowerLoss(1, unflushed="lost"))
     cluster.do(acts.Start(1))
     cluster.run_until(cluster.now + 60 * SECOND)
-    consumer = cluster.consumer("consumer")
+    consumer = cluster.clients.consumer("consumer")
     assert consumer is not None
     assert (consumer.read, cluster.account.accepted, cluster.account.lost) == (12, 12, 3 + 5)
 
@@ -361,7 +361,7 @@ def test_by_hand_everything_that_needs_no_time_happens_at_once(release: str) -> 
     cluster.do(acts.BeginTransaction())
     cluster.do(acts.Produce("t", 3))
     cluster.do(acts.CommitTransaction())
-    producer, consumer = cluster.producer("producer"), cluster.consumer("consumer")
+    producer, consumer = cluster.clients.producer("producer"), cluster.clients.consumer("consumer")
     assert producer is not None
     assert producer.transactions is not None
     assert consumer is not None
@@ -401,7 +401,7 @@ def test_a_reader_of_committed_records_begins_at_the_stable_offset() -> None:
     run.wait(1)
     run.do(acts.CommitTransaction())
     run.wait(1)
-    late = run.cluster.consumer("late")
+    late = run.cluster.clients.consumer("late")
     assert late is not None
     assert late.read == 2
 

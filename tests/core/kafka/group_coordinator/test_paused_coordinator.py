@@ -36,6 +36,6 @@ def test_a_member_that_dies_after_the_pause_is_removed(protocol: str) -> None:
     cluster.run_until(130 * SECOND)
     removed = [events.decode(each) for each in heard if each[3] == events.GroupMemberRemoved.kind and each[1] > 70 * SECOND]
     assert len(removed) == 1
-    member = cluster.member("m1")
+    member = cluster.clients.member("m1")
     assert member is not None
     assert sorted(tp.partition for tp in member.coordinator.owned) == [0, 1]

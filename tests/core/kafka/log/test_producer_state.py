@@ -187,7 +187,7 @@ def test_under_failures_only_the_idempotent_producer_writes_everything_once(idem
             cluster.run_until(cluster.now + 20_000_000)
     cluster.do(acts.StopLoad("app"))
     cluster.run_until(cluster.now + 60_000_000)
-    producer = cluster.producer("app")
+    producer = cluster.clients.producer("app")
     assert producer is not None
     assert producer.metrics.acked == producer.metrics.sent > 5_000
     account = cluster.account
@@ -216,7 +216,7 @@ def test_a_batch_whose_answer_was_lost_is_written_again_by_the_retry(acks: str, 
     cluster.run_until(32_500_000)
     cluster.do(acts.Heal())
     cluster.run_until(70_000_000)
-    producer = cluster.producer("producer")
+    producer = cluster.clients.producer("producer")
     assert producer is not None
     assert (producer.metrics.acked, producer.metrics.failed) == (15, 0)
     assert (log.leo, cluster.account.accepted, cluster.account.duplicated) == (15 + twice, 15 + twice, twice)
@@ -236,7 +236,7 @@ def test_an_expired_batch_is_followed_by_a_new_epoch() -> None:
     cluster.run_until(20_000_000)
     cluster.do(acts.Produce("t", 5, producer="app"))
     cluster.run_until(200_000_000)
-    producer = cluster.producer("app")
+    producer = cluster.clients.producer("app")
     assert producer is not None
     assert producer.metrics.failed == 5
     for broker in (2, 3):
@@ -265,7 +265,7 @@ def test_what_waits_behind_an_expired_batch_is_numbered_anew() -> None:
     for broker in (2, 3):
         cluster.do(acts.Start(broker))
     cluster.run_until(200_000_000)
-    producer = cluster.producer("app")
+    producer = cluster.clients.producer("app")
     assert producer is not None
     assert (producer.metrics.acked, producer.metrics.failed) == (15, 5)
     assert [event[8] for event in events if event[3] == "producer-epoch-bumped"] == [1]

@@ -400,7 +400,7 @@ def test_controlled_shutdown_of_the_controller_itself_moves_everything_first() -
     order = [event[3] for event in bench.events if event[3] in ("leader-elected", "broker-left", "broker-stopped", "controller-elected")]
     assert order == ["leader-elected", "broker-left", "broker-stopped", "controller-elected"]
     bench.wait(5 * SECOND)
-    producer = bench.cluster.producer("load")
+    producer = bench.cluster.clients.producer("load")
     assert producer is not None
     assert producer.metrics.failed == 0
 

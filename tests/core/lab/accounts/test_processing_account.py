@@ -21,7 +21,7 @@ PROCESSING = Processing("app", "in", "out", 2)
 
 def compare(run: Cluster) -> None:
     """Compare the account of a run with a new one."""
-    logs, in_hand = run.account.leader_logs(), run.records_in_hand("app")
+    logs, in_hand = run.account.leader_logs(), run.clients.records_in_hand("app")
     fresh = ProcessingAccount(run.journal)
     fresh.commits.update(run.account.processing.commits)
     counts = run.account.processing.counts(PROCESSING, logs, in_hand)
@@ -52,7 +52,7 @@ def test_truncations_and_restarts_leave_the_account_exact(release: str, delivery
     run = Cluster(ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics, settings=settings), RELEASES[release])
     run.do(acts.Load("in", 20, acks="1"))
     for _ in range(12):
-        process = run.process("app")
+        process = run.clients.process("app")
         tries: list[acts.Act] = [acts.Kill(draw.randrange(1, 4)), acts.Start(draw.randrange(1, 4)), acts.Start(draw.randrange(1, 4))]
         if process is None or not process.running:
             tries = [acts.StartProcess("in", "out", "app", delivery=delivery, copies=2)]

@@ -36,7 +36,7 @@ class ByHand:
             WorkloadClient(
                 name,
                 TP,
-                cluster.client_context(),
+                cluster.clients.context(),
                 (1, 2, 3),
                 self.account,
                 acks_value,
@@ -45,7 +45,7 @@ class ByHand:
             for name in ("w", "r")
         )
         for client in (self.writer, self.reader):
-            cluster.add_client(client)
+            cluster.clients.add(client, by_hand=cluster.by_hand)
             client.leaders = list(cluster.controller.leaders("t"))
 
     def play(self, steps: list[tuple[int, tuple[int, ...]]], *, at_once: bool = False) -> None:

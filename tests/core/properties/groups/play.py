@@ -73,7 +73,7 @@ def heal(cluster: Cluster, timeline: GroupTimeline) -> None:
             if broker.state is BrokerState.STOPPED:
                 attempt(cluster, acts.Start(broker.id))
         for service in ("delay", "app"):
-            running = {worker.running for worker in cluster.workers(service) if worker.does.membership is None}
+            running = {worker.running for worker in cluster.clients.workers(service) if worker.does.membership is None}
             if running == {True, False}:  # a service whose workers are not members of groups starts again only as a whole
                 attempt(cluster, acts.KillService(service))
         for act in timeline.opening:
@@ -106,7 +106,9 @@ def unfinished(cluster: Cluster, timeline: GroupTimeline) -> list[str]:
     for client in cluster.clients.values():
         if isinstance(client, Producer) and client.sender.has_incomplete_batches():
             found.append(f"{client.name} has batches")
-    found += [f"{worker.name} does not run" for service in ("delay", "app") for worker in cluster.workers(service) if not worker.running]
+    found += [
+        f"{worker.name} does not run" for service in ("delay", "app") for worker in cluster.clients.workers(service) if not worker.running
+    ]
     for process in cluster.view().processes:
         if process.running and process.processed + process.never_processed + process.half_visible < process.input:
             found.append(f"{process.name} has processed {process.processed} of {process.input}")

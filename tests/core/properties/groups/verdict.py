@@ -112,7 +112,7 @@ def _losses(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> N
 
 def _forwarder(cluster: Cluster, notebook: Notebook, logs: Logs, processing: Processing, compare: Any) -> None:
     """Compare the input records of a process or a delay worker whose output exists twice, in part, or not at all."""
-    counts = cluster.account.processing.counts(processing, logs, cluster.records_in_hand(processing.group))
+    counts = cluster.account.processing.counts(processing, logs, cluster.clients.records_in_hand(processing.group))
     found: Counter[Any] = Counter()
     undecided: set[Any] = set()
     for tp, log in logs.items():
@@ -121,7 +121,7 @@ def _forwarder(cluster: Cluster, notebook: Notebook, logs: Logs, processing: Pro
             found.update(visible)
             undecided |= later
     waiting = {
-        (each.tp, offset) for each in cluster.records_in_hand(processing.group) for offset in range(each.start, each.end)
+        (each.tp, offset) for each in cluster.clients.records_in_hand(processing.group) for offset in range(each.start, each.end)
     } | undecided
     twice = {place for (place, _), count in found.items() if count > 1 and place[0].topic == processing.source}
     present = {
@@ -159,7 +159,7 @@ def _retries(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> 
     passed = {before for places in moved.values() for _, before in places.values()}
     dropped = 0
     for worker in {worker.does.source: worker for worker in workers}.values():
-        in_hand = cluster.records_in_hand(worker.does.group)
+        in_hand = cluster.clients.records_in_hand(worker.does.group)
         waiting = {(each.tp, offset) for each in in_hand for offset in range(each.start, each.end)}
         for tp, log in logs.items():
             if tp.topic == worker.does.source:

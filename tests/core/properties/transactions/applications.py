@@ -130,7 +130,7 @@ class Bank:
                 self._act(cluster, instance)
 
     def _act(self, cluster: Cluster, instance: Instance) -> None:
-        producer = cluster.producer(instance.name)
+        producer = cluster.clients.producer(instance.name)
         if producer is None:
             attempt(cluster, acts.InitTransactions(BANK, self.transactional_id, instance.name, self.config))
             return
@@ -212,7 +212,7 @@ class Worker:
 
     def look(self, cluster: Cluster) -> None:
         """Start the next instance a while after the present one has ended."""
-        process = cluster.process(self.name)
+        process = cluster.clients.process(self.name)
         if process is not None and process.running:
             return
         if process is not None and not self.at:

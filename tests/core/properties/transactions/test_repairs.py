@@ -144,7 +144,7 @@ def test_a_producer_whose_transaction_timed_out_is_usable_since_transaction_vers
     cluster.run_until(15 * SECOND)
     cluster.do(acts.Produce("t", 5, producer="app"))
     cluster.run_until(17 * SECOND)
-    producer = cluster.producer("app")
+    producer = cluster.clients.producer("app")
     assert producer is not None
     assert producer.transactions is not None
     if release != "2.4":
