@@ -84,13 +84,12 @@ def worker_membership(
     group: str,
     topic: str,
     instance_id: str,
-    *,
-    read_committed: bool,
 ) -> MemberConfig:
-    """Return the configuration of the consumer in one worker of a service, or in a process.
+    """Return the configuration of the consumer in one worker of a service, or in a process. Whether it reads only committed records follows
+    from how the worker or process delivers (`ConsumingProcess`).
 
     Raises:
         ActRefused: a setting is unknown or wrong.
     """
     found = member_config(cluster, act, group, (topic,), any_kind=True)
-    return attrs.evolve(found, instance_id=instance_id, reset=Reset(str(act.reset)), read_committed=read_committed)
+    return attrs.evolve(found, instance_id=instance_id, reset=Reset(str(act.reset)))

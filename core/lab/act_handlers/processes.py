@@ -45,7 +45,7 @@ def _config(cluster: ClusterNodes, act: acts.StartProcess) -> ProcessConfig:
     membership = None
     if act.subscribe:
         check_membership(cluster, act)
-        membership = worker_membership(cluster, act, group, act.source, act.instance_id or "", read_committed=transactional)
+        membership = worker_membership(cluster, act, group, act.source, act.instance_id or "")
     else:
         check_no_membership(act, "add 'subscribe: true', or omit these fields")
     return ProcessConfig(

@@ -97,12 +97,11 @@ def shared(cluster: ClusterNodes, name: str, does: WorkerConfig, act: StartServi
     """Return the name and the configuration of each worker of one topic. If a topic has several workers, they are members of a group."""
     if act.instances == 1:
         return [(name, does)]
-    committed = bool(does.transactional_id)
     numbered: list[tuple[str, WorkerConfig]] = []
     for number, worker in enumerate(instance_names(name, act.instances), 1):
-        transactional_id = f"{does.transactional_id}-{number}" if committed else ""
+        transactional_id = f"{does.transactional_id}-{number}" if does.transactional_id else ""
         instance_id = "" if act.instance_id is None else f"{act.instance_id}-{number}"
-        membership = worker_membership(cluster, act, does.group, does.source, instance_id, read_committed=committed)
+        membership = worker_membership(cluster, act, does.group, does.source, instance_id)
         numbered.append((worker, does._replace(transactional_id=transactional_id, membership=membership)))
     return numbered
 
