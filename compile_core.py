@@ -32,7 +32,7 @@ HOT: Final = (
     "kafka/clients/accumulator/producer_batch", "kafka/clients/accumulator/record_accumulator", "kafka/clients/client",
     "kafka/clients/consumer/consumer", "kafka/clients/producer/in_flight_batches", "kafka/clients/producer/producer",
     "kafka/clients/producer/send_calls", "kafka/clients/producer/sender", "kafka/log/cleaner/compacted_term",
-    "kafka/log/leader_epoch_cache", "kafka/log/leader_term", "kafka/log/readable_log", "kafka/log/replica_log", "lab/cluster",
+    "kafka/log/leader_epoch_cache", "kafka/log/leader_term", "kafka/log/log_records", "kafka/log/replica_log", "lab/cluster",
     "lab/cluster_nodes", "sim/agenda", "sim/journal", "sim/long_polling", "sim/network", "sim/node", "sim/simulation",
 )  # fmt: skip
 """The modules that execute plain replication. They are compiled together, so that each module knows the types of the others."""
@@ -44,7 +44,6 @@ BASES: Final = {
     "Client",
     "ClusterNodes",
     "Node",
-    "ReadableLog",
     "Simulation",
 }
 """Compiled classes from which other compiled classes are derived."""

@@ -120,9 +120,9 @@ def _resume(cluster: ClusterNodes, tp: TopicPartition) -> None:
     if led is None or not led.is_leader:
         return
     log = led.log
-    if log.tail is not None and log.tail.epoch == led.leader_epoch:
-        led.term = log.tail
-        led.leader_epoch_start_offset = log.starts[-1]
+    if log.records.tail is not None and log.records.tail.epoch == led.leader_epoch:
+        led.term = log.records.tail
+        led.leader_epoch_start_offset = log.records.starts[-1]
 
 
 def _record_acknowledged(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) -> None:

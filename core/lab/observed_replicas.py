@@ -29,7 +29,7 @@ class ObservedReplicas:
         `elect-from-isr` is off).
         """
         log = self._brokers[broker].disk.logs.get(tp)
-        return (0, NO_EPOCH) if log is None else (log.leo, log.terms[-1].epoch if log.terms else NO_EPOCH)
+        return (0, NO_EPOCH) if log is None else (log.leo, log.records.terms[-1].epoch if log.records.terms else NO_EPOCH)
 
     def followers_behind(self, tp: TopicPartition, leader: int) -> tuple[int, ...]:
         """Return the followers whose fetches the high watermark of a partition waits for on a broker; empty if the broker does not lead. If

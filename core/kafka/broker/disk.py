@@ -313,7 +313,7 @@ class Disk:
                 bases = log.roll()
                 point = min(self.recovery_points.get(tp, 0), log.recovery_point)
                 first = max([i for i, base in enumerate(bases) if base <= point], default=0)
-                unread = log.bytes_between(bases[first], log.leo)
+                unread = log.records.bytes_between(bases[first], log.leo)
                 logs, read, size = logs + 1, read + len(bases) - first, size + unread
                 heapq.heapreplace(free, free[0] + unread * SECOND // speed)
             found.append(Recovery(number, logs, read, size, threads, max(free)))

@@ -2,7 +2,7 @@
 term.
 
 The term and the offset identify a record, because only one broker writes in a term, and it appends in order. Therefore, instead of copies
-of records, the replicas' logs contain runs (see `readable_log`) that refer to terms. Two replicas agree at an offset if and only if they
+of records, the replicas' logs contain runs (see `log_records`) that refer to terms. Two replicas agree at an offset if and only if they
 have the same term at that offset. Each batch is kept only once, in its term.
 """
 

@@ -1,11 +1,11 @@
 """One replica's log (Kafka: `UnifiedLog`): how records are appended, truncated, flushed, cleaned, and deleted at its start.
 
-`ReadableLog` contains the records and the functions that read them.
+`LogRecords` contains the records, and reads them.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,18 +14,23 @@ from core.kafka.ids import NO_OFFSET
 from core.kafka.log.leader_epoch_cache import LeaderEpochCache
 from core.kafka.log.leader_term import Batch, BatchFields, FetchedRecords, Run, Term
 from core.kafka.log.log_config import DEFAULT, LogConfig
+from core.kafka.log.log_records import LogRecords
 from core.kafka.log.producer_state import ProducerStateManager
-from core.kafka.log.readable_log import ReadableLog
 from core.kafka.log.segment_rolling import rolled
 from core.kafka.release import CURRENT, Release
 from core.kafka.settings.setting import MAX_LONG
 from core.sim.journal import Column
 
 
-class ReplicaLog(ReadableLog):
+class ReplicaLog:
     """A replica's log.
 
     Attributes:
+        records: the records.
+        leo: the log end offset, which is the offset of the next record.
+        log_start: the first readable offset; records below it are waiting to be deleted.
+        bases: the base offsets of segments that have been computed so far (`roll`), as an immutable tuple; None means a single segment that
+            starts at the first offset.
         keeps_epochs: whether the log has a leader-epoch cache (since 0.11).
         release: the rules of the simulated Kafka release for the state of the producers.
         high_watermark: the offset below which all records are committed, as far as this replica knows.
@@ -41,16 +46,20 @@ class ReplicaLog(ReadableLog):
     """
 
     __slots__ = (
-        "config", "epochs", "flush_at", "high_watermark", "high_watermark_moved", "keeps_epochs", "last_append_event", "last_flush", "producers",
-        "recovery_point", "release",
+        "bases", "config", "epochs", "flush_at", "high_watermark", "high_watermark_moved", "keeps_epochs", "last_append_event", "last_flush",
+        "leo", "log_start", "producers", "records", "recovery_point", "release",
     )  # fmt: skip
 
+    records: Final[LogRecords]
     keeps_epochs: Final[bool]
     epochs: Final[LeaderEpochCache]
     release: Final[Release]
 
     def __init__(self, keeps_epochs: bool = True, release: Release = CURRENT) -> None:
-        super().__init__()
+        self.records = LogRecords()
+        self.leo = 0
+        self.log_start = 0
+        self.bases: tuple[int, ...] | None = None
         self.keeps_epochs = keeps_epochs
         self.release = release
         self.last_append_event: Column = 0
@@ -73,7 +82,7 @@ class ReplicaLog(ReadableLog):
     def append_as_leader(self, term: Term, batch: BatchFields) -> Column:
         """Append a batch as the leader. Return the new LEO (`UnifiedLog#appendAsLeader`)."""
         end = term.append(batch)
-        if term is not self.tail:
+        if term is not self.records.tail:
             self._begin_run(term)
         self.leo = end
         if self.flush_at is not None and self.leo >= self.flush_at:
@@ -91,10 +100,10 @@ class ReplicaLog(ReadableLog):
         first, end, term, _, following = records
         start: int = first
         if start != self.leo:
-            if self.starts or not start < self.log_start == self.leo < end:
+            if self.records.starts or not start < self.log_start == self.leo < end:
                 raise ValueError(f"cannot append records at offset {start}: the log ends at {self.leo}")
             self._restart_at(start)
-        if term is not self.tail:
+        if term is not self.records.tail:
             self._begin_run(term)
         self.leo = end
         if following is not None:
@@ -105,18 +114,83 @@ class ReplicaLog(ReadableLog):
 
     def _begin_run(self, term: Term) -> None:
         """At the LEO, start a new run, whose records belong to a different term."""
-        self.starts = (*self.starts, self.leo)
-        self.terms = (*self.terms, term)
-        self.tail = term
+        self.records.begin_run(term, self.leo)
         if self.keeps_epochs:
             self.epochs.assign(term.epoch, self.leo)
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    @property
+    def first_offset(self) -> int:
+        """The first offset on disk, which is the base of the oldest segment."""
+        if self.bases is not None:
+            return self.bases[0]
+        starts = self.records.starts
+        return starts[0] if starts else self.log_start
+
+    @property
+    def size(self) -> int:
+        """The size of the log on disk, in bytes."""
+        return self.records.bytes_between(self.first_offset, self.leo)
+
+    def runs(self) -> tuple[Run, ...]:
+        """Return all runs at and above the log start, including the records that log compaction has removed."""
+        runs = self.readable_runs()
+        return _originals(runs) if any(run.term.compacted for run in runs) else runs
+
+    def readable_runs(self) -> tuple[Run, ...]:
+        """Return all runs at and above the log start. Where the log was cleaned, the term of a run is a `CompactedTerm`."""
+        start = self.log_start
+        runs = self.records.runs_from(start, self.leo)
+        if runs and runs[0].start < start:
+            runs = (runs[0]._replace(start=start), *runs[1:])
+        return runs if not runs or runs[0].start < runs[0].end else runs[1:]
+
+    def term_at(self, offset: int) -> Term | None:
+        """Return the term of the record at an offset, even if log compaction has removed the record; None if there was no record."""
+        return self.records.term_of(offset).origin if self.log_start <= offset < self.leo else None
+
+    def offset_for_timestamp(self, timestamp: int) -> int:
+        """Return the offset of the first record, at or above the log start, whose timestamp is at or after a time in µs; -1 if there is
+        none.
+
+        Kafka: `UnifiedLog#fetchOffsetByTimestamp`.
+        """
+        for run in self.runs():
+            found = run.term.first_since(run.start, run.end, timestamp)
+            if found >= 0:
+                return found
+        return -1
+
+    def differences(self, other: ReplicaLog) -> list[tuple[int, int]]:
+        """Return the offset ranges [start, end) in which both logs have records, but the records differ."""
+        if self.records.starts == other.records.starts and self.records.terms == other.records.terms:
+            return []
+        at = max(self.log_start, other.log_start)
+        end = min(self.leo, other.leo)
+        found: list[tuple[int, int]] = []
+        mine, theirs = self.runs(), other.runs()
+        i = j = 0
+        while at < end:
+            while mine[i].end <= at:
+                i += 1
+            while theirs[j].end <= at:
+                j += 1
+            stop = min(mine[i].end, theirs[j].end, end)
+            if mine[i].term is not theirs[j].term:
+                if found and found[-1][1] == at:
+                    found[-1] = (found[-1][0], stop)
+                else:
+                    found.append((at, stop))
+            at = stop
+        return found
 
     # --- segments --------------------------------------------------------------------------------------------------
 
     def known_segments(self) -> tuple[tuple[int, ...], int]:
         """Return the base offsets and the recovery point that `roll` would find, without changing the log."""
         known = (self.first_offset,) if self.bases is None else self.bases
-        bases = rolled(known, self.physical_runs(known[-1]), self.config)
+        bases = rolled(known, self.records.runs_from(known[-1], self.leo), self.config)
         return bases, max(self.recovery_point, bases[-1])
 
     def roll(self) -> tuple[int, ...]:
@@ -196,9 +270,7 @@ class ReplicaLog(ReadableLog):
             return True
         bases = self.roll()
         self.bases = bases[: max(1, bisect_right(bases, offset))]
-        left = bisect_left(self.starts, offset)
-        self.starts, self.terms = self.starts[:left], self.terms[:left]
-        self.tail = self.terms[-1] if self.terms else None
+        self.records.truncate_to(offset)
         self.leo = offset
         self.epochs.truncate_from_end(offset)
         self.high_watermark = min(self.high_watermark, offset)
@@ -218,7 +290,7 @@ class ReplicaLog(ReadableLog):
         self.high_watermark_moved = True
 
     def _restart_at(self, offset: int) -> None:
-        self.starts, self.terms, self.tail = (), (), None
+        self.records.clear()
         self.producers = None
         self.epochs.clear()
         self.leo = self.high_watermark = self.log_start = self.recovery_point = offset
@@ -231,7 +303,7 @@ class ReplicaLog(ReadableLog):
         """Return the state of the producers, up to the LEO; None if no batch has a producer ID."""
         producers = self.producers
         if producers is None:
-            if not any(term.has_producer_ids for term in self.terms):
+            if not any(term.has_producer_ids for term in self.records.terms):
                 return None
             producers = self.producers = ProducerStateManager(self.log_start, self.release)
         if producers.end_offset < self.leo:
@@ -257,11 +329,10 @@ class ReplicaLog(ReadableLog):
 
         If the log holds only part of a batch because the size of a fetch was limited, the result omits this batch.
         """
-        for run in self.physical_runs(start):
-            if run.term.has_producer_ids and run.start < end:
-                stop = min(run.end, end)
-                for batch in run.term.batches_within(max(run.start, start), stop):
-                    if batch.producer_id >= 0 and run.start <= batch.base and batch.base + batch.records <= stop:
+        for run in self.records.runs_from(start, end):
+            if run.term.has_producer_ids:
+                for batch in run.term.batches_within(max(run.start, start), run.end):
+                    if batch.producer_id >= 0 and run.start <= batch.base and batch.base + batch.records <= run.end:
                         yield batch
 
     def reload_producers(self, *, restarted: bool = False) -> None:
@@ -311,8 +382,7 @@ class ReplicaLog(ReadableLog):
         """Return the first offset of the batch that contains the log start. Deleting records inside a batch does not split the batch."""
         if not self.log_start < self.leo:
             return self.log_start
-        term = self.terms[bisect_right(self.starts, self.log_start) - 1]
-        found = term.batches_within(self.log_start, self.log_start + 1)
+        found = self.records.term_of(self.log_start).batches_within(self.log_start, self.log_start + 1)
         return found[0].base if found else self.log_start
 
     # --- compaction ------------------------------------------------------------------------------------------------
@@ -320,9 +390,7 @@ class ReplicaLog(ReadableLog):
     def replace_segments(self, bases: tuple[int, ...], runs: tuple[Run, ...]) -> None:
         """Replace segments with their cleaned versions (`UnifiedLog#replaceSegments`)."""
         self.bases = bases
-        self.starts = tuple(run.start for run in runs)
-        self.terms = tuple(run.term for run in runs)
-        self.tail = self.terms[-1] if self.terms else None
+        self.records.replace(runs)
 
     # --- the log start ---------------------------------------------------------------------------------------------
 
@@ -357,12 +425,10 @@ class ReplicaLog(ReadableLog):
         producers = self.producer_state()
         if producers is not None:
             producers.segments_deleted(offset)
-        count = bisect_right(self.starts, offset)
-        if count == len(self.starts) and offset >= self.leo:
-            self.starts, self.terms, self.tail = (), (), None
-        elif count:
-            self.starts = (offset, *self.starts[count:])
-            self.terms = self.terms[count - 1 :]
+        if offset < self.leo:
+            self.records.drop_below(offset)
+        else:
+            self.records.clear()
         if offset > self.log_start:
             self._start_at(offset)
 
@@ -378,3 +444,14 @@ class ReplicaLog(ReadableLog):
         else:
             self.epochs.truncate_from_end(self.leo)
             self.epochs.truncate_from_start(self.log_start)
+
+
+def _originals(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    """Return the runs of a log, with each term as its leader wrote it, before log compaction."""
+    found: list[Run] = []
+    for start, end, term in runs:
+        if found and found[-1].term is term.origin:
+            found[-1] = Run(found[-1].start, end, term.origin)
+        else:
+            found.append(Run(start, end, term.origin))
+    return tuple(found)

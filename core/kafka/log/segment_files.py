@@ -106,7 +106,7 @@ class SegmentFiles:
     @cached_property
     def size(self) -> int:
         """The size of the segment file."""
-        return self._log.bytes_between(self.base, self.end)
+        return self._log.records.bytes_between(self.base, self.end)
 
     @cached_property
     def largest_timestamp(self) -> int:
@@ -118,7 +118,7 @@ class SegmentFiles:
         """The batches, in the order of their positions."""
         found: list[PositionedBatch] = []
         position = 0
-        for run in self._log.physical_runs(self.base):
+        for run in self._log.records.runs_from(self.base, self._log.leo):
             low, high = max(run.start, self.base), min(run.end, self.end)
             if low >= high:
                 continue
@@ -169,7 +169,7 @@ def segment_files(log: ReplicaLog) -> list[SegmentFiles]:
 def aborted_transactions(log: ReplicaLog) -> tuple[AbortedTransaction, ...]:
     """Return the entries of the transaction indexes of all segments, in the order of the markers. `aborted_transactions` does not change
     the log."""
-    if not any(term.has_producer_ids for term in log.terms):
+    if not any(term.has_producer_ids for term in log.records.terms):
         return ()
     first, producers = log.first_offset, log.producers
     if producers is None or producers.end_offset < log.leo:

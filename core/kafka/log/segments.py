@@ -60,7 +60,7 @@ def _too_large(log: ReplicaLog, bases: tuple[int, ...], now: int) -> int:
         return 0
     left = log.size - limit
     for number, base in enumerate(bases):
-        left -= log.bytes_between(base, _end(log, bases, number))
+        left -= log.records.bytes_between(base, _end(log, bases, number))
         if left < 0:
             return number
     return len(bases)
@@ -78,25 +78,25 @@ def _too_old(log: ReplicaLog, bases: tuple[int, ...], now: int) -> int:
 
 def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
     """Return the largest timestamp among the records in [start, end), in µs; 0 if there are none."""
-    if not log.starts or end <= log.starts[0]:
+    if not log.records.starts or end <= log.records.starts[0]:
         return 0
-    runs = log.physical_runs(start)
+    runs = log.records.runs_from(start, log.leo)
     if any(run.term.stamped for run in runs if run.start < end):
         within = (run.term.batches_within(max(start, run.start), min(end, run.end)) for run in runs if run.start < end)
         return max((batch.timestamp for batches in within for batch in batches), default=0)
     if any(run.term.compacted for run in runs if run.start < end):
         last = [batch for run in runs if run.start < end for batch in run.term.batches_within(max(start, run.start), min(end, run.end))]
         return last[-1].timestamp if last else 0
-    term = log.terms[bisect_right(log.starts, end - 1) - 1]
+    term = log.records.terms[bisect_right(log.records.starts, end - 1) - 1]
     return term.batch(term.number_after(end - 1)).timestamp
 
 
 def batch_boundary(log: ReplicaLog, offset: int) -> int:
     """Return the largest offset at or below `offset` where a batch starts or the log ends. Recovery removes a torn batch as a whole."""
-    if not log.starts or offset >= log.leo or offset <= log.starts[0]:
+    if not log.records.starts or offset >= log.leo or offset <= log.records.starts[0]:
         return min(offset, log.leo)
-    at = bisect_right(log.starts, offset) - 1
-    term = log.terms[at]
+    at = bisect_right(log.records.starts, offset) - 1
+    term = log.records.terms[at]
     number = term.number_after(offset)
     base = term.batch(number).base if number < term.count else offset
-    return max(log.starts[at], min(offset, base))
+    return max(log.records.starts[at], min(offset, base))

@@ -182,7 +182,7 @@ class PartitionAccount:
             return mine is not None
         if mine is None or log is None or log.leo < self.committed_end:
             return False
-        return log.starts == mine.starts and log.terms == mine.terms
+        return log.records.starts == mine.records.starts and log.records.terms == mine.records.terms
 
     def missing_from(self, log: ReplicaLog | None) -> dict[Term, OffsetSet]:
         """Return the committed offsets that a log lacks, by term. Records that retention has deleted do not count."""

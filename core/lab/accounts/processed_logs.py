@@ -62,9 +62,9 @@ class StableLog:
         Return False if the log was truncated, if its start has moved, or if a new leader has a lower high watermark.
         """
         count = len(self.terms)
-        if log.log_start != self.log_start or log.last_stable_offset() < self.end or log.terms[:count] != self.terms:
+        if log.log_start != self.log_start or log.last_stable_offset() < self.end or log.records.terms[:count] != self.terms:
             return False
-        return len(log.starts) <= count or log.starts[count] >= self.end
+        return len(log.records.starts) <= count or log.records.starts[count] >= self.end
 
     def read(self, tp: TopicPartition, log: ReplicaLog) -> None:
         """Read the part of a log that has become stable."""
@@ -79,7 +79,7 @@ class StableLog:
             if processed_records(batch.content) is not None:
                 self.outputs.append(_output(tp, batch, start, end, visible=not aborted, decided=True))
         self.end = bound
-        self.terms = tuple(term for start, term in zip(log.starts, log.terms, strict=True) if start < bound)
+        self.terms = tuple(term for start, term in zip(log.records.starts, log.records.terms, strict=True) if start < bound)
 
 
 def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRecords]:

@@ -64,7 +64,7 @@ def _replica(disk: Disk, broker: int, tp: TopicPartition, counts: ReplicaLog | N
         runs = tuple(TermRun(run.start, run.end, run.term.epoch, run.term.leader) for run in log.runs())
         bases, flushed = log.known_segments()
         ends = [*bases[1:], log.leo]
-        pieces = tuple(SegmentView(base, end, log.bytes_between(base, end)) for base, end in zip(bases, ends, strict=True))
+        pieces = tuple(SegmentView(base, end, log.records.bytes_between(base, end)) for base, end in zip(bases, ends, strict=True))
         if counts is not None and counts is not log:
             diverged = tuple(log.differences(counts))
     return ReplicaDetail(

@@ -332,7 +332,12 @@ class RecordTrace:
     def _cleaned(self, event: events.LogCleaned) -> None:
         broker = event.broker
         life, log = self._life_of(self._holders.get(broker)), self.cluster.brokers[broker].disk.logs.get(self.tp)
-        if life is not None and log is not None and broker not in life.cleaned_by and log.next_record(self.offset) != self.offset:
+        if (
+            life is not None
+            and log is not None
+            and broker not in life.cleaned_by
+            and log.records.next_record(self.offset, log.leo) != self.offset
+        ):
             life.cleaned_by[broker] = None
             self._add(life, event, SpanKind.CLEANED, f"b{broker}", "removed it from its log by log compaction")
 

@@ -212,6 +212,6 @@ def test_partitions_share_the_number_of_batches(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(initial_logs, "MOST_BATCHES", 100)
     filled = PartitionSpec((1,), logs=(LogSpec(1, 10**9, 10**9, 0, ((0, 0),)),))
     cluster = Cluster(ClusterSpec((BrokerSpec(1),), (TopicSpec("t", assignment=(filled, filled)),)))
-    terms = [log.tail for log in cluster.brokers[1].disk.logs.values() if log.tail is not None]
+    terms = [log.records.tail for log in cluster.brokers[1].disk.logs.values() if log.records.tail is not None]
     assert [term.count for term in terms] == [50, 50]
     assert offsets(cluster) == {1: (10**9, 10**9)}

@@ -154,6 +154,6 @@ def test_a_new_instance_continues_the_numbers_of_the_former_one() -> None:
         for tp, log in broker.disk.logs.items()
         if tp.topic == "out" and broker.partitions[tp].is_leader
     ]
-    batches = [batch.batch_id for log in logs for term in log.terms for batch in term.batches]
+    batches = [batch.batch_id for log in logs for term in log.records.terms for batch in term.batches]
     assert len(batches) == len(set(batches)) > 2
     assert run.account.processing.committed("app", IN) == 8

@@ -91,7 +91,7 @@ def test_records_bear_their_producers_time_and_lookups_bear_with_it() -> None:
     cluster.do(acts.SetClock("app"))
     cluster.do(acts.Produce("t", 1, producer="app"))
     cluster.run_until(103 * SECOND)
-    stamps = [batch.timestamp // SECOND for term in log.terms for batch in term.batches]
+    stamps = [batch.timestamp // SECOND for term in log.records.terms for batch in term.batches]
     assert stamps == [100, 11, 102]
 
 

@@ -80,7 +80,7 @@ def log_records(player: Player, name: str, broker: int) -> list[tuple[Any, ...]]
     """Return the records of a replica: offset, leader epoch, producer ID and epoch, sequence, whether transactional, and the marker."""
     log = player.cluster.brokers[broker].disk.logs[player.partition(name)]
     found: list[tuple[Any, ...]] = []
-    for run in log.physical_runs(0):  # a dump also shows what is below the log start
+    for run in log.records.runs_from(0, log.leo):  # a dump also shows what is below the log start
         for batch in run.term.batches_within(run.start, run.end):
             for place in range(batch.records):
                 sequence = -1 if batch.first_sequence < 0 else batch.first_sequence + place

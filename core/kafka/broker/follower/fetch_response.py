@@ -80,7 +80,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
             for consumer in state.partition.consumers:
                 fetcher.raised.setdefault(consumer, journal.seq + 1)
         if records is not None:
-            tail = log.tail
+            tail = log.records.tail
             journal.seq = seq = journal.seq + 1
             event: Column = seq
             log.last_append_event = event

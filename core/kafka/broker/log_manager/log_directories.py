@@ -179,7 +179,7 @@ class LogDirectories:
             self._swap(about, future)
             return
         read = 0
-        for fetched in fetched_ranges(log.read(future.leo, log.leo, COPY_CHUNK)):
+        for fetched in fetched_ranges(log.records.read(future.leo, log.leo, COPY_CHUNK)):
             future.leo = fetched.end
             read += fetched.bytes
         self.broker.timer(max(COPY_PAUSE, read * SECOND // self.copy_speed), "move-replica", about)

@@ -115,7 +115,7 @@ def read_for_consumer(
     records: tuple[FetchedRange, ...] = ()
     bound = log.last_stable_offset() if read_committed else log.high_watermark
     if error == errors.NONE and position < bound:
-        records = tuple(fetched_ranges(log.read(position, bound, max_bytes)))
+        records = tuple(fetched_ranges(log.records.read(position, bound, max_bytes)))
     aborted: tuple[tuple[int, int], ...] = ()
     if read_committed and records and log.producers is not None:
         found = log.producers.aborted_between(position, records[-1].end)

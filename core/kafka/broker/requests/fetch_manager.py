@@ -241,7 +241,7 @@ class FetchManager:
                     failure = FENCED
             records: FetchedRecords | None = None
             if offset < leo and left > 0 and failure is None:
-                records = log.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
+                records = log.records.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
                 if records is not None:
                     left -= records[3]
             reads.append((entry, (tp, failure, asked_from, records, high_watermark, log_start, log.last_append_event)))
@@ -324,7 +324,7 @@ class FetchManager:
             for entry in session.dirty:
                 partition = self.partitions.get(entry.tp)
                 if partition is not None:
-                    total += partition.log.bytes_between(entry.offset, partition.log.leo)
+                    total += partition.log.records.bytes_between(entry.offset, partition.log.leo)
             if total < request.min_bytes:
                 return
         self.complete_fetch(session)

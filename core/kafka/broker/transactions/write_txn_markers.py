@@ -121,7 +121,7 @@ def _append_marker(broker: BrokerContext, partition: Partition, entry: TxnMarker
 def _records_of_transaction(log: ReplicaLog, producer_id: int, first: int) -> tuple[FetchedRange, ...]:
     """Return the records of a producer's open transaction, which begins at offset `first`."""
     found = []
-    for run in log.physical_runs(first):
+    for run in log.records.runs_from(first, log.leo):
         for batch in run.term.batches_within(max(first, run.start), run.end):
             if batch.producer_id == producer_id and batch.transactional:
                 found.append(FetchedRange(batch.base, batch.base + batch.records, run.term.origin, batch.bytes))

@@ -106,8 +106,8 @@ def log_to_clean(log: ReplicaLog, offsets: OffsetsToClean, now: int) -> LogToCle
         log,
         offsets.first_dirty,
         floor,
-        log.bytes_between(bases[0], clean_until),
-        log.bytes_between(first, floor),
+        log.records.bytes_between(bases[0], clean_until),
+        log.records.bytes_between(first, floor),
         _is_due(log, bases, offsets.first_dirty, now),
     )
 
@@ -120,7 +120,7 @@ def _is_due(log: ReplicaLog, bases: tuple[int, ...], first_dirty: int, now: int)
 
 def first_timestamp(log: ReplicaLog, start: int, end: int) -> int:
     """Return the timestamp of the first batch in [start, end), in µs; 0 if there is none."""
-    for run in log.physical_runs(start):
+    for run in log.records.runs_from(start, log.leo):
         if run.start >= end:
             break
         for batch in run.term.batches_within(max(start, run.start), min(end, run.end)):

@@ -47,7 +47,7 @@ class Cleaned(NamedTuple):
 
 def held_batches(log: ReplicaLog, start: int, end: int) -> Iterator[tuple[Run, RetainedBatch]]:
     """Yield the batches in [start, end), each together with the run that contains it."""
-    for run in log.physical_runs(start):
+    for run in log.records.runs_from(start, log.leo):
         low, high = max(run.start, start), min(run.end, end)
         if low < high:
             for each in retained_within(run.term, low, high):
@@ -123,7 +123,7 @@ class Pass:
         known = end if self.release.cleans_with_whole_index else self.offsets.latest_offset + 1
         transactions = CleanedTransactions(_aborted_between(log, groups[0][0][0], known))
         retention = Retention(log.producer_state(), transactions, self.offsets, self.to_clean.first_uncleanable, self.now, self.release)
-        pieces: dict[Run, list[RetainedBatch]] = {run: [] for run in log.physical_runs(groups[0][0][0]) if run.start < end}
+        pieces: dict[Run, list[RetainedBatch]] = {run: [] for run in log.records.runs_from(groups[0][0][0], log.leo) if run.start < end}
         for segment in (each for group in groups for each in group):
             if not self.release.cleaner_carries_transactions:
                 retention.transactions = transactions.starting_anew(_aborted_between(log, segment[0], min(segment[1], known)))
@@ -172,7 +172,7 @@ class Pass:
                 kept.append((run.start, run.term.origin, batches))
         ends = [*(start for start, _, _ in kept[1:]), end]
         runs = [Run(start, stop, CompactedTerm(origin, tuple(batches))) for (start, origin, batches), stop in zip(kept, ends, strict=True)]
-        runs += [run._replace(start=max(run.start, end)) for run in log.physical_runs(end) if run.end > end]
+        runs += [run._replace(start=max(run.start, end)) for run in log.records.runs_from(end, log.leo) if run.end > end]
         bases = log.roll()
         log.replace_segments((*(group[0][0] for group in groups), *bases[bisect_right(bases, end - 1) :]), tuple(runs))
 

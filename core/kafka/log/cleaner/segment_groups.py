@@ -18,7 +18,7 @@ def grouped_by_size(log: ReplicaLog, end: int) -> list[Segments]:
     groups: list[list[tuple[int, int]]] = []
     size = 0
     for base, stop in segments:
-        added = log.bytes_between(base, stop)
+        added = log.records.bytes_between(base, stop)
         if groups and size + added <= log.config.segment_bytes and stop - 1 - groups[-1][0][0] <= MAX_INT:
             groups[-1].append((base, stop))
             size += added
@@ -35,7 +35,7 @@ def last_modified(log: ReplicaLog, start: int, end: int, now: int) -> int:
     segment's last batch, even if that batch was removed. If a producer's clock is wrong, the result can be wrong, but it is never later
     than now.
     """
-    for run in reversed(log.physical_runs(start)):
+    for run in reversed(log.records.runs_from(start, log.leo)):
         if max(run.start, start) < min(run.end, end):
             origin = run.term.origin
             return min(now, origin.batch(origin.number_after(min(run.end, end) - 1)).timestamp)

@@ -184,7 +184,7 @@ def test_aborted_records_and_their_marker_go() -> None:
 def test_a_copy_of_a_session_with_cleaned_logs_goes_on_in_the_same_way() -> None:
     session = grown()
     log = session.cluster.brokers[1].disk.logs[TP]
-    assert any(isinstance(term, CompactedTerm) for term in log.terms)
+    assert any(isinstance(term, CompactedTerm) for term in log.records.terms)
     snapshot = Snapshots().take(session.cluster)
     copy = snapshot.copy()
     later: list[list[tuple[object, ...]]] = []

@@ -316,7 +316,7 @@ def test_batches_of_a_coordinator_are_of_no_producer_id_and_of_no_transaction(gr
     """The coordinator writes them itself, so they are no batches of a client, either (`batch_id`)."""
     mixed(group)
     log = group.cluster.brokers[group.broker].disk.logs[TopicPartition("__consumer_offsets", 0)]
-    batches = [batch for term in log.terms for batch in term.batches]
+    batches = [batch for term in log.records.terms for batch in term.batches]
     records = [record for batch in batches for record in batch.content]
     assert {isinstance(record[0], GroupMetadataKey) for record in records} == {True, False}, "both protocols have written"
     fields = {(each.batch_id, each.producer_id, each.producer_epoch, each.first_sequence, each.transactional) for each in batches}

@@ -61,7 +61,7 @@ def test_an_empty_group_loses_its_offsets_and_is_deleted() -> None:
     group.cluster.run_until(emptied + 62 * SECOND)
     coordinator = group.cluster.brokers[group.broker]
     assert coordinator.groups.groups.caches[0].groups == {}
-    tombstones = coordinator.disk.logs[TopicPartition("__consumer_offsets", 0)].terms[-1].batches[-1]
+    tombstones = coordinator.disk.logs[TopicPartition("__consumer_offsets", 0)].records.terms[-1].batches[-1]
     assert tombstones.content == ((OffsetKey("g", FOO), None), (GroupMetadataKey("g"), None))
     of_no_producer = (
         tombstones.batch_id,

@@ -269,7 +269,7 @@ def test_visiting_every_batch_finds_the_same_bases_while_no_index_is_full() -> N
                 at = draw.randrange(100) if term.stamped else at + draw.randrange(15)
                 log.append_as_leader(term, Batch(log.leo, draw.randrange(1, 6), draw.randrange(1, 500), "p", 0, at))
         known = (log.first_offset,)
-        runs = log.physical_runs(0)
+        runs = log.records.runs_from(0, log.leo)
         assert _rolled_batch_by_batch(known, runs, config) == rolled(known, runs, config)
 
 

@@ -113,20 +113,20 @@ def test_lookups_find_what_the_log_finds() -> None:
             found = lookup_by_offset(log, offset)
             assert found.batch is not None
             assert found.batch.start <= offset < found.batch.end
-            assert found.batch.position == log.bytes_between(segment_files(log)[0].base, found.batch.start) - log.bytes_between(
-                0, found.segment.base
-            )
+            assert found.batch.position == log.records.bytes_between(
+                segment_files(log)[0].base, found.batch.start
+            ) - log.records.bytes_between(0, found.segment.base)
         for timestamp in range(-1, at + 3, 2):
             assert lookup_by_timestamp(log, timestamp).offset == log.offset_for_timestamp(timestamp * 1_000)
 
 
 def test_lookups_in_a_compacted_log_pass_gaps_and_empty_batches() -> None:
     log = log_of(40, segment_bytes=16_000)
-    source = log.terms[0]
+    source = log.records.terms[0]
     kept = [batch for batch in source.batches if not 10 <= batch.base // 10 < 20]
     retained = tuple(RetainedBatch(batch, () if batch.base == 200 else (batch.base + 4, batch.base + 7)) for batch in kept)
-    log.terms = (CompactedTerm(source, retained),)
-    log.tail = log.terms[0]
+    log.records.terms = (CompactedTerm(source, retained),)
+    log.records.tail = log.records.terms[0]
     log.bases = (0, 160, 320)
     gap = lookup_by_offset(log, 120)
     assert [step.step for step in gap.steps] == ["segment", "index", "scan", "segment", "index", "scan", "answer"]

@@ -95,7 +95,7 @@ class Replicas:
 
     def fetch(self, end: int) -> None:
         """Let the follower fetch up to an offset, which can lie within a batch."""
-        records = self.leader.read(self.follower.leo, min(end, self.leader.leo), 10_000_000)
+        records = self.leader.records.read(self.follower.leo, min(end, self.leader.leo), 10_000_000)
         if records is not None:
             self.follower.append_as_follower(records)
 
@@ -124,7 +124,7 @@ class Replicas:
 def rebuilt(log: ReplicaLog) -> ProducerStateManager:
     """Return the state that a new replica builds from the records of a log."""
     new = ReplicaLog(release=CURRENT)
-    records = log.read(0, log.leo, 10_000_000)
+    records = log.records.read(0, log.leo, 10_000_000)
     if records is not None:
         new.append_as_follower(records)
     return new.ensure_producer_state()

@@ -183,9 +183,9 @@ def test_fol_23_only_an_append_at_the_leo_is_taken() -> None:
 
 def test_con_06_a_read_ends_at_its_bound() -> None:
     log = log_of((0, 0), (1, 4), leo=10)
-    ends = {bound: [each.end for each in fetched_ranges(log.read(0, bound, 10_000))] for bound in (0, 3, 4, 7, 10)}
+    ends = {bound: [each.end for each in fetched_ranges(log.records.read(0, bound, 10_000))] for bound in (0, 3, 4, 7, 10)}
     assert ends == {0: [], 3: [3], 4: [4], 7: [4, 7], 10: [4, 10]}
-    assert log.read(7, 7, 10_000) is None
+    assert log.records.read(7, 7, 10_000) is None
 
 
 def test_stretches_of_different_records_that_touch_are_one() -> None:

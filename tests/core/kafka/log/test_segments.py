@@ -205,7 +205,7 @@ def test_prd_30_no_segment_at_or_above_the_high_watermark_is_deleted() -> None:
         assert log.log_start == (high_watermark // 7 * 7 if high_watermark < 100 else 100)
     assert (log.roll(), log.size, log.runs()) == ((100,), 0, ())
     grow(log, term)
-    assert (next(fetched_ranges(log.read(100, 101, 10**6))).start, log.epochs.entries()) == (100, ((0, 100),))
+    assert (next(fetched_ranges(log.records.read(100, 101, 10**6))).start, log.epochs.entries()) == (100, ((0, 100),))
 
 
 def test_retention_by_bytes_keeps_at_least_so_much() -> None:
@@ -215,7 +215,9 @@ def test_retention_by_bytes_keeps_at_least_so_much() -> None:
     log.update_high_watermark(20)
     assert segments.delete_old_segments(log, 0) == [segments.Deleted(0, 8, 2, "retention.bytes")]
     assert log.size == 12 * SIZE
-    assert [(run.start, run.end) for run in log.physical_runs(0)] == [(8, 20)], "the run begins at the first segment that is left"
+    assert [(run.start, run.end) for run in log.records.runs_from(0, log.leo)] == [(8, 20)], (
+        "the run begins at the first segment that is left"
+    )
 
 
 def test_segments_below_the_log_start_go() -> None:

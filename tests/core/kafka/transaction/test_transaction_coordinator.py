@@ -382,7 +382,7 @@ def test_txn_06_idle_ids_expire_with_tombstones_in_one_batch() -> None:
     end = log.leo
     bench.settle(3_600_000 + 1)
     assert list(bench.coordinator.states.caches[1].entries) == ["g"]
-    (batch,) = log.terms[-1].batches_within(end, log.leo)
+    (batch,) = log.records.terms[-1].batches_within(end, log.leo)
     assert batch.content == (("a", None), ("c", None), ("e", None))
     assert bench.add(1_000, 0) == [MAPPING]
     assert bench.init() == ("NONE", 1_004, 0), "a new producer ID"

@@ -243,7 +243,7 @@ def test_txk_13_a_new_coordinator_writes_all_markers_again() -> None:
     bench.coordinator.elected(1, 1)
     bench.settle()
     log = bench.data().log
-    found = [(batch.base, batch.marker) for batch in log.terms[-1].batches_within(0, log.leo) if batch.marker]
+    found = [(batch.base, batch.marker) for batch in log.records.terms[-1].batches_within(0, log.leo) if batch.marker]
     assert found == [(1, (1, 0)), (2, (1, 1))]
     assert log.last_stable_offset() == 3
     bench.answer_far()

@@ -113,7 +113,7 @@ class Logs:
         """Return a follower's log, fetched piece by piece from the cleaned log."""
         follower = ReplicaLog()
         follower.configure(CONFIG)
-        while (records := self.cleaned.read(follower.leo, self.cleaned.leo, self.draw.randrange(1, 400))) is not None:
+        while (records := self.cleaned.records.read(follower.leo, self.cleaned.leo, self.draw.randrange(1, 400))) is not None:
             assert next(fetched_ranges(records)).start == follower.leo
             follower.append_as_follower(records)
         return follower
