@@ -191,6 +191,16 @@ class MetadataLog:
         i = bisect_left(history[0], end)
         return history[1][i - 1] if i else None
 
+    def brokers(self, end: int) -> dict[int, BrokerRegistration]:
+        """Return the registrations of all brokers after the records below `end`."""
+        found = ((broker, self.broker(broker, end)) for broker in self._brokers)
+        return {broker: registration for broker, registration in found if registration is not None}
+
+    def partitions(self, end: int) -> dict[TopicPartition, PartitionRegistration]:
+        """Return the states of all partitions after the records below `end`."""
+        found = ((tp, self.partition(tp, end)) for tp in self._partitions)
+        return {tp: registration for tp, registration in found if registration is not None}
+
     def changed_partitions(self, broker: int, start: int, end: int) -> dict[TopicPartition, int]:
         """Return the partitions that the records in [start, end) change, if the broker has a replica before or after the change.
 

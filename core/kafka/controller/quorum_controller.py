@@ -25,6 +25,7 @@ from core.kafka.controller.cluster_control_manager import ClusterControlManager
 from core.kafka.controller.configuration_control_manager import ConfigurationControlManager
 from core.kafka.controller.directory_failures import assign_replicas_to_dirs, handle_directories_offline
 from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog
+from core.kafka.controller.partition_index import PartitionIndex
 from core.kafka.controller.replica_directories import ReplicaDirectories
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.controller.topic_registry import TopicRegistry
@@ -154,7 +155,7 @@ class QuorumController(Node):
                 del self._waiting_fetches[broker]
                 self.reply(broker_address(broker), MetadataFetchResponse(end))
         if not self.by_hand and (self.registry.index.unbalanced or self.registry.index.leaderless):
-            for task, interval in self.periodic_tasks():
+            for task, interval in self.periodic_tasks(self.registry.index):
                 if task not in self.scheduled:
                     self._schedule(task, interval)
 
@@ -308,13 +309,13 @@ class QuorumController(Node):
 
     # --- periodic tasks --------------------------------------------------------------------------------------------
 
-    def periodic_tasks(self) -> tuple[tuple[str, int], ...]:
-        """Return the periodic tasks that have work to do, each with the delay until it runs, in µs.
+    def periodic_tasks(self, index: PartitionIndex) -> tuple[tuple[str, int], ...]:
+        """Return the periodic tasks that have work to do on the partitions of an index, each with the delay until it runs, in µs.
 
         Kafka: `#maybeScheduleNextBalancePartitionLeaders`, `#maybeScheduleNextElectUncleanLeaders`. No task is needed while every partition
         is led by its preferred replica.
         """
-        settings, index, wanted = self.settings, self.registry.index, []
+        settings, wanted = self.settings, []
         if index.unbalanced and settings.flag("auto.leader.rebalance.enable"):
             wanted.append((BALANCE_LEADERS, settings.integer("leader.imbalance.check.interval.seconds") * SECOND))
         if index.leaderless and settings.release.elects_unclean_later:

@@ -18,11 +18,12 @@ from typing import Final, Protocol
 
 from core.kafka import errors
 from core.kafka.controller.broker_heartbeat_manager import BrokerControlState, BrokerHeartbeatManager
-from core.kafka.controller.metadata_log import MetadataLog
+from core.kafka.controller.metadata_log import BrokerRegistration
 from core.kafka.controller.quorum.raft_messages import BrokerWrite, FenceStaleBroker, PeriodicWrite, QuorumEntry
-from core.kafka.controller.quorum_controller import CONTINUE_DELAY, QuorumController
+from core.kafka.controller.quorum_controller import CONTINUE_DELAY
 from core.kafka.ids import broker_address
 from core.kafka.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, MetadataFetchRequest, MetadataFetchResponse, NotController
+from core.kafka.release import Release
 from core.sim.node import Node
 from core.sim.units import US_PER_MS
 
@@ -47,16 +48,18 @@ class LeaderVoter(Protocol):
 
 
 class CommittedState(Protocol):
-    """The interface through which an active controller uses the quorum's committed state."""
+    """The interface through which an active controller uses the quorum's committed state, up to the high watermark that its voter knows."""
 
     @property
-    def controller(self) -> QuorumController: ...
-    @property
-    def metadata(self) -> MetadataLog: ...
+    def release(self) -> Release: ...
     @property
     def session_timeout(self) -> int: ...
 
     def metadata_end(self, high_watermark: int) -> int: ...
+    def registration(self, broker: int, high_watermark: int) -> BrokerRegistration | None: ...
+    def registrations(self, high_watermark: int) -> dict[int, BrokerRegistration]: ...
+    def leads_partitions(self, broker: int, high_watermark: int) -> bool: ...
+    def periodic_tasks(self, high_watermark: int) -> tuple[tuple[str, int], ...]: ...
 
 
 class ActiveController:
@@ -105,11 +108,11 @@ class ActiveController:
 
     def _begin_sessions(self) -> None:
         """Start a new session for every broker, and keep the broker's registered state (`ClusterControlManager#activate`)."""
-        now = self.journal.now
-        for broker, registration in self.quorum.controller.cluster_control.brokers.items():
+        now, high_watermark = self.journal.now, self.voter.high_watermark
+        for broker, registration in self.quorum.registrations(high_watermark).items():
             self.heartbeats.touch(broker, registration.fenced, -1, now)
             if registration.in_controlled_shutdown and not registration.fenced:
-                self.heartbeats.maybe_update_controlled_shutdown_offset(broker, len(self.quorum.metadata) - 1)
+                self.heartbeats.maybe_update_controlled_shutdown_offset(broker, self.quorum.metadata_end(high_watermark) - 1)
             self.last_contact[broker] = now
 
     def schedule_task(self, delay: int, task: str, number: int = 0) -> None:
@@ -151,7 +154,7 @@ class ActiveController:
     def _heartbeat(self, request: BrokerHeartbeatRequest, sender: str) -> None:
         """Handle a heartbeat. Write the heartbeat to the log only if the heartbeat changes the broker's state or its log directories."""
         broker, quorum = request.broker, self.quorum
-        registration = quorum.metadata.broker(broker, quorum.metadata_end(self.voter.high_watermark))
+        registration = quorum.registration(broker, self.voter.high_watermark)
         if registration is None or registration.epoch != request.broker_epoch or broker not in self.heartbeats:
             self.voter.send_response(sender, BrokerHeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
             return
@@ -162,7 +165,7 @@ class ActiveController:
             want_shut_down=request.want_shutdown,
             metadata_offset=last_read,
             registration_offset=registration.epoch,
-            has_leaderships=lambda: quorum.controller.registry.index.leader_counts.get(broker, 0) > 0,
+            has_leaderships=lambda: quorum.leads_partitions(broker, self.voter.high_watermark),
         )
         fenced = states.current is BrokerControlState.FENCED
         self.heartbeats.touch(broker, fenced, last_read, self.journal.now)
@@ -186,7 +189,7 @@ class ActiveController:
 
     def arm_session_check(self, *, fenced: bool = False) -> None:
         """Schedule the next check for expired sessions, unless a check is already scheduled."""
-        periodic = self.quorum.controller.settings.release.fences_periodically
+        periodic = self.quorum.release.fences_periodically
         delay = self.heartbeats.next_check_in(self.journal.now, periodic=periodic, fenced=fenced)
         if self._check_due < 0 and delay is not None and self.claimed:
             self._check_due = self.journal.now + delay
@@ -223,7 +226,7 @@ class ActiveController:
             if offset < end:
                 self._complete_fetch(broker)
         if self.claimed:
-            for task, interval in self.quorum.controller.periodic_tasks():
+            for task, interval in self.quorum.periodic_tasks(self.voter.high_watermark):
                 if task not in self.scheduled:
                     self._schedule(task, interval)
 

@@ -279,7 +279,7 @@ class KafkaRaftClient:
 
     def _asks_first(self) -> bool:
         """Return whether the release has pre-votes."""
-        return self.quorum.controller.settings.release.pre_vote
+        return self.quorum.release.pre_vote
 
     def _start_election(self, *, pre: bool) -> None:
         """Send pre-vote requests, or raise the epoch and request votes (`#transitionToProspective`, `#transitionToCandidate`)."""
@@ -379,7 +379,7 @@ class KafkaRaftClient:
         for voter in others:
             self.host.send(voter, BeginQuorumEpoch(self.epoch, self.name))
         self._deadline += 1
-        if others and self.quorum.controller.settings.release.check_quorum:
+        if others and self.quorum.release.check_quorum:
             self._set_deadline(self.quorum.check_quorum_timeout)
         self._maybe_commit()
 

@@ -7,6 +7,7 @@ import pytest
 from core.kafka.controller.quorum.kafka_raft_client import Role
 from core.kafka.controller.quorum.raft_messages import VoteResponse
 from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -95,3 +96,26 @@ def test_a_voter_follows_the_leader_of_a_higher_epoch_that_a_vote_response_names
     assert (voter.epoch, voter.role, voter.leader) == (7, Role.UNATTACHED, "")
     voter._handle_vote_response(VoteResponse(8, "c3", granted=False, pre=False), "c2")
     assert (voter.epoch, voter.role, voter.leader) == (8, Role.FOLLOWER, "c3")
+
+
+def test_a_former_leader_knows_only_what_it_has_committed() -> None:
+    """Before 3.7, a leader that is cut off does not resign. What the others commit meanwhile gives it no work to do."""
+    topic = TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),))
+    spec = ClusterSpec(tuple(BrokerSpec(b) for b in (1, 2, 3)), (topic,), controllers=("c1", "c2", "c3"))
+    cluster = Cluster(spec, Release.named("3.6"), seed=4)
+    assert cluster.quorum is not None
+    former = cluster.quorum.voters["c1"].active
+    assert former is not None
+    for other in ("c2", "c3"):
+        cluster.do(acts.Cut(("c1", other)))
+    cluster.run_until(10 * SECOND)
+    cluster.do(acts.Kill(1))
+    cluster.run_until(40 * SECOND)
+    (partition,) = cluster.view().partitions
+    assert partition.leader != partition.replicas[0], "the new controller has elected another leader"
+    assert cluster.quorum.voters["c1"].active is former
+    former.publish()
+    assert former.scheduled == {}
+    known = former.quorum.registrations(former.voter.high_watermark)
+    assert [broker for broker, registration in known.items() if registration.fenced] == []
+    assert not former.quorum.leads_partitions(partition.leader, former.voter.high_watermark)
