@@ -18,8 +18,9 @@ from core.lab.acts import Kill
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.releases import release_named
-from tests.tui.app.test_playground import playing, screen_text
+from tests.tui.app.test_playground import playing, screen_text, showing
 from tui.app.screenshot import without_fonts
+from tui.session.loading import LoadedSession
 from tui.session.play_target import PlayTarget
 from tui.terminal.filters import to_ascii
 
@@ -49,14 +50,25 @@ LOOKS: dict[str, tuple[tuple[int, int], dict[str, object]]] = {
 }
 
 
+_played: list[LoadedSession] = []
+
+
+async def played() -> LoadedSession:
+    """Return a session at 19 s, which is played once in a process. The cluster is under load, and broker 2 died at 3 s."""
+    if not _played:
+        async with playing(until=3 * SECOND) as (app, main_screen, _):
+            main_screen.session.history.do(Kill(2))
+            for second in (6, 10, 13, 16, 19):
+                main_screen.session.history.replay_run.advance_to(second * SECOND)
+                main_screen.refresh_view()
+            _played.append(app.loaded)
+    return _played[0]
+
+
 async def picture(screen: str, look: str) -> tuple[str, str]:
-    """Return the text and the SVG of a screen at 19 s. The cluster is under load, and broker 2 died at 3 s."""
+    """Return the text and the SVG of a screen of the session at 19 s."""
     size, wanted = LOOKS[look]
-    async with playing(size=size, until=3 * SECOND, **wanted) as (app, main_screen, pilot):
-        main_screen.session.history.do(Kill(2))
-        for second in (6, 10, 13, 16, 19):
-            main_screen.session.history.replay_run.advance_to(second * SECOND)
-            main_screen.refresh_view()
+    async with showing(await played(), size=size, **wanted) as (app, _, pilot):
         for key in SCREENS[screen]:
             await pilot.press(key)
             await pilot.pause()

@@ -28,7 +28,7 @@ from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
 from tui.main_screen.display_options import DisplayOptions
 from tui.main_screen.screen import MainScreen
-from tui.session.loading import load_session
+from tui.session.loading import LoadedSession, load_session
 from tui.session.play_target import PlayTarget
 from tui.session.playback import AS_FAST_AS_IT_CAN
 
@@ -48,6 +48,15 @@ async def playing(
     if until:
         loaded.session.history.replay_run.advance_to(until)
     loaded.session.history.pause()
+    async with showing(loaded, size=size, **wanted) as playground:
+        yield playground
+
+
+@asynccontextmanager
+async def showing(
+    loaded: LoadedSession, *, size: tuple[int, int] = (120, 40), **wanted: object
+) -> AsyncIterator[tuple[Playground, MainScreen, Pilot[int]]]:
+    """Return a playground of a session."""
     app = Playground(loaded, DisplayOptions(**{"ascii_only": False, "palette": "dark", **wanted}))  # type: ignore[arg-type]
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
