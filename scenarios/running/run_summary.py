@@ -6,7 +6,6 @@ has everything.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
@@ -23,6 +22,7 @@ from core.lab.act_sentences import act_sentence
 from core.sim.events import Event, EventTuple, first_cause, kind_of, seq_of, time_of
 from core.sim.units import SECOND, format_duration
 from scenarios.io.escaping import escape_line
+from scenarios.running.cause_index import CauseIndex
 
 MOST_LINES: Final = 10
 """The number of lines for what happened in the cluster. If there is more, the least important lines are left out, and counted."""
@@ -202,7 +202,7 @@ class RunSummary:
     """A sink that learns from the events of a run what happened. Pass every event from the first one on."""
 
     def __init__(self) -> None:
-        self._first_causes: Final = array("q", (0,))
+        self._first_causes: Final = CauseIndex()
         self._acts: Final[dict[int, EventTuple]] = {}
         self._happenings: Final[list[Happening]] = []
         self._waits: Final[dict[TopicPartition, Waiting]] = {}
