@@ -15,8 +15,10 @@ from typing import Any, Final
 
 import attrs
 
-BATCHES_PER_BLOCK: Final = 128
-"""The number of batches in a block. Larger blocks take less memory for each batch, and more time to unpack."""
+BATCHES_PER_BLOCK: Final = 64
+"""The number of batches in a block. Larger blocks take less memory for each batch, but a keyframe that is far from others also holds the last
+batches of every term, which are not packed.
+"""
 
 BLOCKS_IN_CACHE: Final = 32
 """The number of blocks that stay unpacked after they were read. A consumer reads the batches of a block one after the other."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Final
 
 import attrs
@@ -217,19 +218,22 @@ class KeyframeCache:
 
     def _drop_between(self, gap: float) -> None:
         """Drop keyframes such that the gaps between the remaining ones are at most the given share of the steps since then, if possible. The
-        newest and the oldest keyframe remain. States that a dropped keyframe shares with the next one now belong to that one alone.
+        newest and the oldest keyframe remain.
         """
         keyframes = self.keyframes
-        kept = [keyframes[-1]]
-        newest = kept[0].position.steps
+        kept = [len(keyframes) - 1]
+        newest = keyframes[-1].position.steps
         for number in range(len(keyframes) - 2, -1, -1):
-            each, later = keyframes[number], kept[-1]
             before = keyframes[number - 1].position.steps
-            if number and later.position.steps - before <= gap * (newest - before):
-                kept[-1] = attrs.evolve(later, weight=min(later.weight + each.weight, len(later.playable.cluster_snapshot)))
-            else:
-                kept.append(each)
-        self.keyframes = kept[::-1]
+            if not number or keyframes[kept[-1]].position.steps - before > gap * (newest - before):
+                kept.append(number)
+        kept.reverse()
+        self.keyframes = [keyframes[0]]
+        for before, number in pairwise(kept):
+            each = keyframes[number]
+            if before != number - 1:  # states that it shared with a dropped keyframe are now its own
+                each = attrs.evolve(each, weight=each.playable.cluster_snapshot.differs_in(keyframes[before].playable.cluster_snapshot))
+            self.keyframes.append(each)
         self._objects = sum(each.weight for each in self.keyframes)
 
     def _thin_out_far_ones(self) -> None:

@@ -308,6 +308,20 @@ class Snapshot(Generic[Root]):
         """Return the number of objects in the snapshot."""
         return sum(map(len, self._states.values()))
 
+    def differs_in(self, other: Snapshot[Root]) -> int:
+        """Return the approximate number of objects whose states this snapshot does not share with another one. Two items of an append-only
+        list count as an object.
+        """
+        count = 0
+        for group, states in self._states.items():
+            held = other._states.get(group, [])
+            if held is not states:
+                count += sum(map(is_not, states, held)) + max(0, len(states) - len(held))
+                if isinstance(group.codec, AppendOnlyListCodec):
+                    shared = {id(copy) for copy, _ in held}
+                    count += sum(length for copy, length in states if id(copy) not in shared) // 2
+        return count
+
     def is_of(self, root: object) -> bool:
         """Return whether the snapshot was taken from the object `root` itself, not from a copy."""
         return self.root is root
