@@ -28,6 +28,9 @@ class LessonScreen(ScreenInterface, Protocol):
     def point_at(self, place: PlaceKind | None, page: str) -> None:
         """Mark a part of the screen as the one that the lesson points at, and open a page; the overview if `page` is empty."""
 
+    def focus_lesson(self) -> None:
+        """Give the keyboard focus to the lesson's panel."""
+
     def rearrange(self) -> None:
         """Lay out the panels and show the changes."""
 
@@ -142,6 +145,7 @@ class LessonControls:
             if self._shown_step is None or self._shown_step[0] != step[0]:
                 self._cursor = 0
             self._shown_step, self._top = step, 0
+            self.screen.focus_lesson()
             self._keep(player)
         if player.phase is not Phase.TIME and player.now.point != self._pointed:
             self._point(player.now.point)

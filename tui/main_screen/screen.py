@@ -438,6 +438,10 @@ class MainScreen(Screen[None]):
         self.rearrange()
         (self.panels.grid if self.lesson.run is None else self.panels.lesson).focus()
 
+    def focus_lesson(self) -> None:
+        """Give the keyboard focus to the lesson's panel."""
+        self.panels.lesson.focus()
+
     def open_next(self, target: PlayTarget) -> None:
         """End this session and open another, without asking."""
         self.session.history.pause()

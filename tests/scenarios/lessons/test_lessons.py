@@ -73,6 +73,12 @@ def test_a_small_screen_shows_a_step_at_once(name: str) -> None:
         assert step.ends or len(said) + answers <= MOST_ON_A_SMALL_SCREEN, str(step.place)
 
 
+def test_the_lesson_of_the_documentation_comes_to_its_end() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "lessons.md").read_text("utf-8")
+    lesson = read_lesson(page.split("```yaml\n")[1].split("```")[0], "lessons.md", BY_ID)
+    assert HeadlessLesson(lesson).play(wrong_first=True).table == (("before", "b1", "[1, 2, 3]"), ("after", "b2", "[2, 3]"))
+
+
 def test_the_library_has_an_order() -> None:
     assert tuple(lesson_names()) == ORDER
     assert find_lesson("1").name == ORDER[0]
