@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable
 from typing import ClassVar, Final
 
+import attrs
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.command import CommandPalette
+from textual.geometry import Region
 from textual.screen import Screen
 from textual.timer import Timer
 
@@ -50,7 +52,7 @@ from tui.main_screen.view_source import ViewSource
 from tui.pages.page import OVERVIEW, PagePanel
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
-from tui.panels.footer import Footer
+from tui.panels.footer import Footer, rows_of
 from tui.panels.lines import collect_updates
 from tui.panels.partition_grid import PartitionGrid
 from tui.panels.tabs import Tabs
@@ -245,6 +247,8 @@ class MainScreen(Screen[None]):
         """Place the panels. Return whether the layout changed. If the layout changed, show everything again."""
         width, height = self.app.size
         view, panels = self.view, self.panels
+        footer = self._footer_rows()
+        height -= footer - 1
         layout = arrange(
             width,
             height,
@@ -263,6 +267,8 @@ class MainScreen(Screen[None]):
                 layout, width, height, partitions=len(view.partitions), table=self.lesson.is_long, place=self.lesson.place, page=page,
                 needed=self.lesson.rows_for(width) if page else 0,
             )  # fmt: skip
+        if footer > 1:
+            layout = attrs.evolve(layout, footer=Region(0, height - 1, width, footer))
         if layout == panels.layout:
             return False
         with self.app.batch_update():
@@ -357,7 +363,7 @@ class MainScreen(Screen[None]):
     def show_now(self) -> None:
         """Pass each visible panel its part of the view, and write the changes to the terminal."""
         panels = self.panels
-        if panels.layout is None:
+        if panels.layout is None or (panels.layout.footer.height not in (0, self._footer_rows()) and self._lay_out()):
             return
         if panels.layout.grid is not None:
             self.source.refresh_offsets(panels.partitions_in_sight(self.view), self.selection.partition, wide=self._shows_all)
@@ -366,6 +372,12 @@ class MainScreen(Screen[None]):
                 self._show()
         elif pieces := collect_updates(panels.all, self._show):
             write(self, pieces)
+
+    def _footer_rows(self) -> int:
+        """Return the number of rows of the footer: several for a long message, unless they would leave too little for the panels."""
+        width, height = self.app.size
+        rows = rows_of(self.prompts.message, width)
+        return rows if size_class(width, height - rows + 1) is size_class(width, height) and height > 2 * rows else 1
 
     def _show(self) -> None:
         self.panels.show(self.frame(), self.pages.page, self.prompts.message, self._calm_frame, self.lesson.shown())

@@ -163,6 +163,8 @@ async def test_a_kill_plays_out_on_the_screen() -> None:
         await pilot.press("right", "k", "N")
         while main_screen.session.playback.moving:
             await pilot.pause(0.05)
+        main_screen.refresh_view()  # The screen shows the end of the search with its next frame.
+        await pilot.pause()
         text = screen_text(app)
         assert "b2 ✕ stopped" in text
         assert "the controller fenced b2" in text

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.tui.app.test_playground import playing, screen_text
 from tui.actions.context import Question
 from tui.dialogs.details import DetailsDialog
 from tui.dialogs.question import QuestionDialog
@@ -98,3 +99,23 @@ def test_questions_and_closer_looks_come_up(screen: Screen, prompts: Prompts) ->
     prompts.show_details("Help", lambda width: [])
     assert [type(dialog) for dialog, _ in screen.pushed] == [QuestionDialog, DetailsDialog]
     assert screen.pushed[0][0].asks_to_leave
+
+
+async def test_a_long_message_takes_several_lines_and_gives_them_back() -> None:
+    said = "the first half of a message that is longer than the screen is wide; the second half, which says what to do about it"
+    async with playing(size=(80, 24)) as (app, main_screen, pilot):
+        before = screen_text(app)
+        main_screen.prompts.say(said, refused=True)
+        await pilot.pause()
+        assert said in " ".join(" ".join(screen_text(app).splitlines()[-2:]).removeprefix(" ✕").split())
+        assert len(screen_text(app).splitlines()) == len(before.splitlines())
+        main_screen.prompts.say("short")
+        await pilot.pause()
+        assert "► short" in screen_text(app).splitlines()[-1]
+        main_screen.prompts.drop_message()
+        await pilot.pause()
+        assert screen_text(app).splitlines()[-4:] == before.splitlines()[-4:]
+        await pilot.resize_terminal(80, 20)
+        main_screen.prompts.say(said)
+        await pilot.pause()
+        assert screen_text(app).splitlines()[-1].rstrip().endswith("…"), "all panels stay, although the message is cut"
