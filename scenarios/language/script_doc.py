@@ -72,7 +72,7 @@ list items are numbered from 1.
 say; by default, the first sentence of `about`), `tags` (up to {MAX_TAGS} [subjects](#subjects), the main one first), `about` (a description),
 `releases` (the script runs under each release; by default, under the current one), `without` (guards that are switched off in every run),
 `seed`, `cluster`, `timeline` or `steps`, and `expect` (conditions to check at the end). To open a cluster in the playground, a
-script needs only a `cluster`.
+script needs only a `cluster`. A file with `lesson` instead of a timeline is a [lesson](../docs/lessons.md).
 
 **cluster.** A cluster has these fields:
 

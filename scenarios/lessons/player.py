@@ -69,11 +69,19 @@ def _shown_key(action: str) -> str:
 
 
 class Player:
-    """A lesson that is being played. `key` returns the display name of an action's key."""
+    """A lesson that is being played.
 
-    def __init__(self, lesson: Lesson, key: Callable[[str], str] = _shown_key) -> None:
+    Attributes:
+        lesson: the lesson.
+        key: the function that returns the display name of an action's key.
+        skip_to: the number of the step to which the host is to go on its own at the beginning, because the person has taken the steps before
+            it already.
+    """
+
+    def __init__(self, lesson: Lesson, key: Callable[[str], str] = _shown_key, skip_to: int = 0) -> None:
         self.lesson: Final = lesson
         self.key = key
+        self.skip_to = skip_to
         self.now = Standing(table=tuple((row, lesson.columns[0], row) for row in lesson.rows) if lesson.columns else ())
         self.stuck = ""
         self._measures = tuple(measure for step in lesson.steps for measure in step.compare)

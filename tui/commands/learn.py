@@ -25,6 +25,7 @@ def add_commands(commands: Any) -> None:
         action="store_true",
         help="play the lesson without a screen, with right and with wrong answers; exit with 1 if it cannot end",
     )
+    kind.add_argument("--continue", dest="goes_on", action="store_true", help="go on at the step that you have reached")
     kind.add_argument("--reset", action="store_true", help="forget your progress in the lesson or, without one, in all lessons")
     add_display_options(learn)
     learn.set_defaults(command=_learn)
@@ -36,6 +37,8 @@ def _learn(arguments: argparse.Namespace) -> int:
     from tui.actions.all_actions import BY_ID
 
     lesson = None if arguments.lesson is None else find_lesson(arguments.lesson, BY_ID)
+    if arguments.goes_on and lesson is None:
+        raise InputError("--continue: name a lesson or a file")
     if arguments.reset:
         from scenarios.lessons.progress import reset_progress
 
@@ -60,7 +63,11 @@ def _learn(arguments: argparse.Namespace) -> int:
     from tui.lessons.lessons_page import lesson_target
     from tui.session.play_target import PlayTarget
 
-    return run_app(PlayTarget(None, None, CURRENT, first_page="lessons") if lesson is None else lesson_target(lesson), display)
+    if lesson is None:
+        return run_app(PlayTarget(None, None, CURRENT, first_page="lessons"), display)
+    from scenarios.lessons.progress import read_progress
+
+    return run_app(lesson_target(lesson, progress=read_progress().get(lesson.name) if arguments.goes_on else None), display)
 
 
 def _list() -> int:

@@ -38,12 +38,15 @@ def listed_lessons() -> list[ListedLesson]:
     return [ListedLesson(lesson, progress.get(lesson.name, LessonProgress())) for lesson in lessons]
 
 
-def lesson_target(lesson: Lesson, player: Player | None = None) -> PlayTarget:
-    """Return the target that plays a lesson from its start or, with a player, on from a step that starts the cluster again."""
+def lesson_target(lesson: Lesson, player: Player | None = None, progress: LessonProgress | None = None) -> PlayTarget:
+    """Return the target that plays a lesson from its start or, with a player, on from a step that starts the cluster again. With progress, the
+    lesson goes on at the step that the person has reached.
+    """
     release = lesson.releases[0] if player is None else player.step.release
-    return PlayTarget(
-        None, lesson.spec, release_named(release), lesson.seed, title=lesson.name, player=Player(lesson) if player is None else player
-    )
+    if player is None:
+        goes_on = progress is not None and not progress.finished and progress.steps == len(lesson.steps)
+        player = Player(lesson, skip_to=progress.step - 1 if goes_on and progress is not None else 0)
+    return PlayTarget(None, lesson.spec, release_named(release), lesson.seed, title=lesson.name, player=player)
 
 
 def paint_lessons(found: Sequence[ListedLesson], paint: Palette, size: tuple[int, int], selected: int, running: str) -> list[Strip]:
@@ -114,7 +117,9 @@ class LessonsPage(Page):
         if not one.progress.step and not one.progress.finished:
             self.screen.start_over(lesson_target(one.lesson))
             return True
+        goes_on = (Option("c", "continue", (), f"at {one.progress.words()}"),) if not one.progress.finished else ()
         options = (
+            *goes_on,
             Option("s", "start", (), "from the first step"),
             Option("f", "forget", (), f"its progress: {one.progress.words()}"),
             Option("a", "forget all", (), "the progress of every lesson"),
@@ -123,8 +128,8 @@ class LessonsPage(Page):
         def chosen(option: Option | None) -> None:
             if option is None:
                 return
-            if option.label == "start":
-                self.screen.start_over(lesson_target(one.lesson))
+            if option.label in ("start", "continue"):
+                self.screen.start_over(lesson_target(one.lesson, progress=one.progress if option.label == "continue" else None))
                 return
             problem = reset_progress([one.lesson.name] if option.label == "forget" else None)
             self.opened()

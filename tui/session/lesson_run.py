@@ -27,6 +27,10 @@ WALL_SECONDS: Final = 6
 """The time that a step in which virtual time passes takes at most on the screen, in seconds."""
 
 
+MOST_ENTERS: Final = 8
+"""The number of times that Enter is pressed for a step at most while steps are skipped."""
+
+
 @attrs.frozen(repr=False)
 class _Begun(ReprMixin):
     """The moment at which a step began."""
@@ -70,6 +74,17 @@ class LessonRun:
         else:
             self.player.start(self.moment)
         self.settle()
+        self._skip()
+
+    def _skip(self) -> None:
+        """Take the steps that the person has taken before: answer rightly, and do everything oneself."""
+        player = self.player
+        for _ in range(MOST_ENTERS * len(player.lesson.steps)):
+            if player.now.index >= player.skip_to or player.phase in (Phase.AGAIN, Phase.STUCK, Phase.END):
+                break
+            self.enter(next((number for number, choice in enumerate(player.choices) if choice.right), 0))
+        if player.phase is not Phase.AGAIN:
+            player.skip_to = 0
 
     @property
     def moment(self) -> LiveMoment:

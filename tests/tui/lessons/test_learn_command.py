@@ -48,6 +48,7 @@ def test_a_lesson_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     [
         (["learn", "elr"], "learn needs a terminal; 'isrlab learn --list' lists the lessons without one"),
         (["learn", "--check"], "--check: name a lesson or a file"),
+        (["learn", "--continue"], "--continue: name a lesson or a file"),
         (["learn", "elr", "--list"], "--list: lists all lessons"),
         (["run", str(FOLDER / "elr.yaml")], "this is a lesson, not a scenario; to start it, run isrlab learn"),
     ],

@@ -80,7 +80,9 @@ async def test_a_lesson_is_taken_with_its_keys(tmp_path: Path, monkeypatch: pyte
         await pilot.press("L")
         assert "● running" in screen_text(app)
         assert "step 5 of" in screen_text(app)
-        await pilot.press("enter", "f")
+        await pilot.press("enter")
+        assert "continue" in screen_text(app)
+        await pilot.press("f")
         assert read_progress() == {}
         await pilot.press("enter")
         await pilot.pause()

@@ -9,6 +9,7 @@ from scenarios.lessons.headless import HeadlessLesson
 from scenarios.lessons.lessons_library import find_lesson, lesson_names
 from scenarios.lessons.phases import Phase
 from scenarios.lessons.player import Player
+from scenarios.lessons.progress import LessonProgress
 from tui.lessons.lessons_page import lesson_target
 from tui.session.lesson_run import LessonRun
 from tui.session.loading import load_session
@@ -46,6 +47,19 @@ def test_a_lesson_in_a_session_says_what_it_says_without_a_screen(name: str) -> 
     assert [*said, run.player.now.said] == headless.texts
     assert run.player.table == headless.player.table
     assert run.player.now.compared == headless.player.now.compared
+
+
+@pytest.mark.parametrize(("name", "step"), [("hw-and-leo", 12), ("epochs", 13), ("transaction-hangs", 10)])
+def test_a_lesson_goes_on_at_the_step_that_was_reached(name: str, step: int) -> None:
+    lesson = find_lesson(name)
+    target = lesson_target(lesson, progress=LessonProgress(step, len(lesson.steps)))
+    assert target.player is not None
+    run = begin(target.player)
+    while run.player.phase is Phase.AGAIN:
+        run = begin(run.player)
+    assert run.player.now.index == step - 1
+    assert run.player.now.wrong == 0
+    assert not run.session.playback.playing
 
 
 def test_a_step_back_undoes_what_was_done_since() -> None:
