@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from core.lab.reports.group_report import GroupReport
     from core.lab.reports.partition_detail import PartitionDetail
     from core.lab.reports.segment_report import SegmentReport
+    from core.lab.reports.traffic_report import TrafficReport
     from core.lab.reports.transaction_report import TransactionReport
 
 
@@ -136,6 +137,12 @@ class Cluster(ClusterNodes):
         from core.lab.reports.transaction_report import transaction_report
 
         return transaction_report(self)
+
+    def traffic_report(self) -> TrafficReport:
+        """Return the messages that are under way now, the fetches between brokers, and the batches that no broker has answered."""
+        from core.lab.reports.traffic_report import traffic_report
+
+        return traffic_report(self)
 
     def group_report(self) -> tuple[GroupReport, ...]:
         """Return the groups, with their members, their partitions, and the lag of each partition. If no member reads a partition, the

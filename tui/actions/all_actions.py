@@ -302,6 +302,12 @@ ACTIONS: Final[tuple[Action, ...]] = (
         page="lessons", footer=46,
     ),
     Action(
+        "screen-topology", ("asterisk",), "topology",
+        "Show a picture of the cluster: controllers, brokers by zone, clients, links that are cut or slow, the messages that are under way, and what "
+        "each node waits for. Press Enter to open the screen of the selected node.", SCREENS,
+        page="topology", shown="*", footer=45,
+    ),
+    Action(
         "search", ("slash",), "find",
         "Filter partitions, brokers, and events by name, number, or state (b55, offline, orders-), and "
         "settings and scenarios by name or description. Esc clears the filter.", SCREENS, call="search", shown="/", footer=18,

@@ -4,50 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
-from core.lab.views.cluster_view import ClusterView
 from tui.pages.page import OVERVIEW, Page, PageContext
 from tui.panels.tabs import Tab
 
 PAGES: Final = (
-    ("partition", "Partition", "Partition"),
-    ("lane", "Messages", "Lane"),
-    ("metrics", "Metrics", "Metrics"),
-    ("durability", "Durability", "Harm"),
-    ("settings", "Settings", "Settings"),
-    ("scenarios", "Scenarios", "Library"),
-    ("compare", "Compare", "Compare"),
-    ("transactions", "Transactions", "Txns"),
-    ("groups", "Groups", "Groups"),
+    ("2", "partition", "Partition"),
+    ("3", "lane", "Messages"),
+    ("4", "metrics", "Metrics"),
+    ("5", "durability", "Durability"),
+    ("6", "settings", "Settings"),
+    ("7", "scenarios", "Scenarios"),
+    ("8", "compare", "Compare"),
+    ("9", "transactions", "Transactions"),
+    ("0", "groups", "Groups"),
+    ("*", "topology", "Topology"),
+    ("L", "lessons", "Lessons"),
 )
-"""All pages in the order of their keys, which start at 2 and end with 0.
+"""All pages in the order of their tabs: the key, the name, and the label of each page."""
 
-Each page has a name, a label for its tab, and a shorter label for narrow screens.
-"""
-
-LESSONS: Final = "lessons"
-"""The page of lessons. Its tab appears only while it is open."""
-
-NEEDS: Final = {"transactions": TRANSACTION_STATE_TOPIC, "groups": GROUP_METADATA_TOPIC}
-"""For each page whose tab appears only after a certain topic has been created, the name of this topic."""
-
-TABS: Final[tuple[Tab, ...]] = (
-    ("1", "Overview", "Overview", OVERVIEW),
-    *((str(number % 10), label, brief, f"screen-{name}") for number, (name, label, brief) in enumerate(PAGES, start=2)),
-    ("L", "Lessons", "Lessons", f"screen-{LESSONS}"),
-)
+TABS: Final[tuple[Tab, ...]] = (("1", "Overview", OVERVIEW), *((key, label, f"screen-{name}") for key, name, label in PAGES))
 """The tabs of all screens."""
-
-
-def tabs_of(view: ClusterView, page: str | None) -> tuple[Tab, ...]:
-    """Return the tabs to show. If the cluster has no transactions or no groups, the tab of the corresponding page is left out unless that
-    page is open.
-    """
-    topics = {topic.name for topic in view.topics}
-    empty = {f"screen-{name}" for name, topic in NEEDS.items() if topic not in topics and name != page}
-    if page != LESSONS:
-        empty.add(f"screen-{LESSONS}")
-    return tuple(tab for tab in TABS if tab[3] not in empty)
 
 
 def page_type(name: str) -> type[Page]:
@@ -93,6 +69,10 @@ def page_type(name: str) -> type[Page]:
             from tui.lessons.lessons_page import LessonsPage
 
             return LessonsPage
+        case "topology":
+            from tui.pages.topology import TopologyPage
+
+            return TopologyPage
         case _:
             raise ValueError(f"there is no page '{name}'")
 

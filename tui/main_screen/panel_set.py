@@ -15,7 +15,7 @@ from scenarios.lessons.places import PlaceKind
 from tui.actions.hints import Hint
 from tui.lessons.lesson_panel import LessonPanel, LessonShown
 from tui.main_screen.layout import Layout, SizeClass
-from tui.main_screen.page_stack import tabs_of
+from tui.main_screen.page_stack import TABS
 from tui.main_screen.presenter import Frame, Presenter
 from tui.pages.page import OVERVIEW, Page, PagePanel
 from tui.panels.brokers import Brokers
@@ -149,7 +149,7 @@ class PanelSet:
             ring = frame.event_buffer.ring(NOTABLE)
             self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, chosen.broker)
             return
-        self.tabs.update(tabs_of(view, frame.page), f"screen-{frame.page}" if frame.page else OVERVIEW)
+        self.tabs.update(TABS, f"screen-{frame.page}" if frame.page else OVERVIEW)
         if page is not None:
             if not page.calm or page.unfinished or self._is_due(0, calm_frame):
                 self.page_panel.update(page)

@@ -173,6 +173,13 @@ class MainScreen(Screen[None]):
         """Ask a question and perform the acts of the chosen answer."""
         self.actions.put(question)
 
+    def open_page(self, name: str) -> None:
+        """Open a page, or the overview."""
+        if name == OVERVIEW:
+            self.navigation.leave_page()
+        else:
+            self.navigation.open_page(name)
+
     def go_to_event(self, seq: int) -> None:
         """Go to the moment of an event."""
         self.time_travel.go_to_event(seq)
@@ -463,10 +470,7 @@ class MainScreen(Screen[None]):
 
     def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
         """Open the page whose tab was clicked."""
-        if message.action == OVERVIEW:
-            self.navigation.leave_page()
-        else:
-            self.navigation.open_page(message.action.removeprefix("screen-"))
+        self.open_page(message.action.removeprefix("screen-"))
 
     def on_page_panel_clicked(self, message: PagePanel.Clicked) -> None:
         """Show the changes after a click on the page."""

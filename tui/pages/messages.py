@@ -22,6 +22,7 @@ from tui.analysis.message_lanes import CLIENTS, Lane, LaneStep
 from tui.pages.page import Page
 from tui.panels.events import glyph_of
 from tui.panels.inspector import paint_event_detail
+from tui.rendering.canvas import CanvasLine
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, clip, rule
 from tui.rendering.states import replica_marks
@@ -47,32 +48,6 @@ def centres(count: int, width: int) -> list[int]:
     """Return the position of the vertical line of each column, in cells."""
     each = max(4, (width - TIME) // count)
     return [TIME + number * each + (each // 2 if number == 0 else each // 2 - 1) for number in range(count)]
-
-
-class _Canvas:
-    """A line that is being built, with the character and the style of each cell."""
-
-    def __init__(self, width: int, style: Style) -> None:
-        self.cells = [" "] * width
-        self.styles = [style] * width
-
-    def put(self, at: int, text: str, style: Style) -> None:
-        """Overwrite cells with text. Parts of the text that lie outside the line are ignored."""
-        for number, char in enumerate(text):
-            if 0 <= at + number < len(self.cells):
-                self.cells[at + number] = char
-                self.styles[at + number] = style
-
-    def strip(self, width: int, under: Style | None) -> Strip:
-        """Return the line, with everything that was drawn on it, as a strip."""
-        row, at = Row(), 0
-        while at < len(self.cells):
-            stop = at
-            while stop < len(self.cells) and self.styles[stop] is self.styles[at]:
-                stop += 1
-            row.add("".join(self.cells[at:stop]), self.styles[at])
-            at = stop
-        return row.strip(width, under)
 
 
 def paint_lane(
@@ -108,8 +83,8 @@ def paint_lane(
     return lines
 
 
-def _lifelines(at: dict[str, int], gone: set[str], paint: Palette, width: int) -> _Canvas:
-    canvas = _Canvas(width, paint.text)
+def _lifelines(at: dict[str, int], gone: set[str], paint: Palette, width: int) -> CanvasLine:
+    canvas = CanvasLine(width, paint.text)
     for node, cell in at.items():
         canvas.put(cell, "·" if node in gone else "│", paint.faint)
     return canvas
@@ -155,7 +130,7 @@ def squeezed(label: str, room: int) -> str:
     return next((text for text in (label, shorter, shorter.removeprefix("fetch ")) if cell_len(text) <= room), clip(shorter, room))
 
 
-def _arrow(canvas: _Canvas, source: int, here: int, label: str, style: Style, words: Style, paint: Palette) -> None:
+def _arrow(canvas: CanvasLine, source: int, here: int, label: str, style: Style, words: Style, paint: Palette) -> None:
     """Draw an arrow from one column to another, with its label in the middle."""
     low, high = min(source, here), max(source, here)
     for cell in range(low, high + 1):
@@ -331,7 +306,7 @@ def _dead(steps: Sequence[LaneStep]) -> frozenset[str]:
 
 
 def _head(columns: Sequence[str], marks: dict[str, str], paint: Palette, width: int) -> Strip:
-    canvas = _Canvas(width, paint.text)
+    canvas = CanvasLine(width, paint.text)
     canvas.put(1, "time", paint.muted)
     for name, cell in zip(columns, centres(len(columns), width), strict=True):
         text = f"{marks[name]} {name}" if name in marks else name

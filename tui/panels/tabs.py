@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.style import Style
 from textual import events
 from textual.message import Message
@@ -11,34 +13,38 @@ from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row
 
-Tab = tuple[str, str, str, str]
-"""The tab of a screen: its key, its name, a shorter name, and the action that opens the screen."""
+Tab = tuple[str, str, str]
+"""The tab of a screen: its key, its name, and the action that opens the screen."""
 
 
-def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) -> Strip:
-    """Paint the names of all screens with their keys, and highlight the open one. If the line is too narrow, shorten the names or leave
-    them out.
+def named_tabs(tabs: Sequence[Tab], current: str, width: int) -> set[str]:
+    """Return the names of the screens that fit into the line of tabs: the open one, then the others in order. The keys of all screens always
+    fit."""
+    room = width - sum(len(key) + 1 for key, *_ in tabs) - 1
+    named = set()
+    for name in sorted((name for _, name, _ in tabs), key=lambda name: name != current):
+        room -= len(name) + 1
+        if room < 0:
+            break
+        named.add(name)
+    return named
+
+
+def paint_tabs(tabs: Sequence[Tab], current: str, paint: Palette, width: int) -> Strip:
+    """Paint the keys of all screens with their names, and highlight the open one. If the line is too narrow, the last names are left out;
+    a name is the same at every width.
     """
-    if _needed(tabs) > width:
-        current = next((brief for _, name, brief, _ in tabs if name == current), current)
-        tabs = tuple((key, brief, brief, action) for key, _, brief, action in tabs)
-    full = _needed(tabs)
+    named = named_tabs(tabs, current, width)
     row = Row()
-    for key, name, _, action in tabs:
+    for key, name, action in tabs:
         meta = Style(meta={"action": action})
-        here = name == current
-        if here:
-            row.add(f" {key} {name} ", paint.brand + meta).add(" " if full < width else "", paint.muted)
-        elif full <= width:
-            row.add(f"{key}", paint.key + meta).add(f" {name} ", paint.muted + meta)
+        if name == current:
+            row.add(f" {key} {name} " if name in named else f" {key} ", paint.brand + meta)
+        elif name in named:
+            row.add(key, paint.key + meta).add(f" {name} ", paint.muted + meta)
         else:
             row.add(f"{key} ", paint.key + meta)
     return row.strip(width)
-
-
-def _needed(tabs: tuple[Tab, ...]) -> int:
-    """Return the width of the line with all names, in cells."""
-    return 1 + sum(len(key) + len(name) + 2 for key, name, _, _ in tabs)
 
 
 class Tabs(Lines):
@@ -53,13 +59,13 @@ class Tabs(Lines):
             super().__init__()
             self.action = action
 
-    def update(self, tabs: tuple[Tab, ...], action: str) -> None:
+    def update(self, tabs: Sequence[Tab], action: str) -> None:
         """Show the tabs. `action` is the action that opens the current screen."""
         painted = (tabs, action, self.box.width, id(self.paint))
         if painted == self._painted:
             return
         self._painted = painted
-        current = next(name for _, name, _, opens in tabs if opens == action)
+        current = next(name for _, name, opens in tabs if opens == action)
         self.show([paint_tabs(tabs, current, self.paint, self.box.width)])
 
     def on_click(self, event: events.Click) -> None:

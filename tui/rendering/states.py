@@ -59,23 +59,29 @@ LEGENDS: Final = (
 """The legend, followed by shorter versions for narrower screens."""
 
 
-def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
-    """Return the glyph, word, and style of a broker's state.
+def broker_look(broker: BrokerView) -> tuple[str, str, str]:
+    """Return the glyph, the word, and the role of a broker's state.
 
     The result depends on the state of the broker's process and on whether the broker is fenced.
     """
     match broker.state:
         case BrokerState.STOPPED:
-            return DOWN, "stopped" if broker.fenced else "dead, not yet noticed", paint.bad
+            return DOWN, "stopped" if broker.fenced else "dead, not yet noticed", "bad"
         case BrokerState.PAUSED:
-            return "‖", "paused, fenced" if broker.fenced else "paused", paint.warn
+            return "‖", "paused, fenced" if broker.fenced else "paused", "warn"
         case BrokerState.STARTING:
-            return "◌", "starting", paint.warn
+            return "◌", "starting", "warn"
         case BrokerState.STOPPING:
-            return "◌", "shutting down", paint.warn
+            return "◌", "shutting down", "warn"
     if broker.fenced:
-        return OUT, "fenced", paint.warn
-    return IN_ISR, "running", paint.good
+        return OUT, "fenced", "warn"
+    return IN_ISR, "running", "good"
+
+
+def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
+    """Return the glyph, word, and style of a broker's state."""
+    glyph, word, role = broker_look(broker)
+    return glyph, word, getattr(paint, role)
 
 
 def registration(broker: BrokerView) -> str:
