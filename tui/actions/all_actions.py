@@ -308,6 +308,12 @@ ACTIONS: Final[tuple[Action, ...]] = (
         page="topology", shown="*", footer=45,
     ),
     Action(
+        "screen-map", ("number_sign",), "map",
+        "Show all partitions as a map, colored by state: offline, unserved, under min ISR, stalled, under-replicated, moving, or healthy. Press "
+        "Enter to look closer, and f to list only the partitions with a problem.", SCREENS,
+        page="map", shown="#", footer=45,
+    ),
+    Action(
         "search", ("slash",), "find",
         "Filter partitions, brokers, and events by name, number, or state (b55, offline, orders-), and "
         "settings and scenarios by name or description. Esc clears the filter.", SCREENS, call="search", shown="/", footer=18,

@@ -18,6 +18,7 @@ PAGES: Final = (
     ("9", "transactions", "Transactions"),
     ("0", "groups", "Groups"),
     ("*", "topology", "Topology"),
+    ("#", "map", "Map"),
     ("L", "lessons", "Lessons"),
 )
 """All pages in the order of their tabs: the key, the name, and the label of each page."""
@@ -73,6 +74,10 @@ def page_type(name: str) -> type[Page]:
             from tui.pages.topology import TopologyPage
 
             return TopologyPage
+        case "map":
+            from tui.pages.partition_map import MapPage
+
+            return MapPage
         case _:
             raise ValueError(f"there is no page '{name}'")
 

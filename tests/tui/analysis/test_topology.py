@@ -125,7 +125,7 @@ def test_zookeeper_keeps_the_sessions_and_a_broker_is_the_controller() -> None:
     assert [node.name for node in found.in_band(Band.BROKERS) if "controller" in node.does] == ["b1"]
 
 
-async def test_the_page_follows_the_selection_and_opens_the_screen_of_a_node() -> None:
+async def test_the_topology_and_the_map_follow_the_selection_and_open_the_screen_of_what_is_selected() -> None:
     async with playing(size=(120, 40), until=3 * SECOND) as (app, main_screen, pilot):
         await pilot.press("*")
         assert "Topology  3 of 3 brokers up" in screen_text(app)
@@ -135,6 +135,10 @@ async def test_the_page_follows_the_selection_and_opens_the_screen_of_a_node() -
         await pilot.press("down", "enter")
         assert main_screen.pages.page is not None
         assert main_screen.pages.page.name == "partition"
+        await pilot.press("#")
+        assert "Map  9 partitions" in screen_text(app)
+        await pilot.press("right", "enter")
+        assert (main_screen.pages.page.name, str(main_screen.selection.partition)) == ("partition", "payments-1")
         await pilot.press("*", "up", "left", "enter")
         assert main_screen.pages.page is None
         assert main_screen.selection.broker in (1, 2, 3)
