@@ -14,6 +14,7 @@ import attrs
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import STALL_BOUND, PartitionStatus
 from core.kafka.ids import CONTROLLER, NO_LEADER, ZOOKEEPER, TopicPartition, broker_address, broker_at
+from core.kafka.settings.settings import Settings
 from core.lab.reports.traffic_report import LinkTraffic, TrafficReport
 from core.lab.views.broker_view import BrokerView
 from core.lab.views.client_view import ConsumerView, ProducerView
@@ -237,6 +238,12 @@ def _partition_waits(view: ClusterView) -> _PartitionWaits:
             if broker not in p.isr:
                 (found.copying if broker in p.adding else found.outside).setdefault(broker, []).append(p.tp)
     return found
+
+
+def session_timeout_us(view: ClusterView, settings: Settings) -> int:
+    """Return the time without a heartbeat after which the controller fences a broker, in µs."""
+    zookeeper = view.controller != CONTROLLER and not view.voters
+    return settings.us("zookeeper.session.timeout.ms" if zookeeper else "broker.session.timeout.ms")
 
 
 def topology_of(view: ClusterView, traffic: TrafficReport, session_us: int, *, exact: bool = True) -> Topology:

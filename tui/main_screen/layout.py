@@ -25,6 +25,12 @@ LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 20
 """The minimum number of rows of a screen that shows panels. A smaller screen shows the minimal view."""
 
+TALL: Final = 50
+"""The minimum number of rows of a wide screen that shows the picture of the cluster, and a chip for each of sixty brokers."""
+
+MOST_PICTURED: Final = 20
+"""The maximum number of brokers in the picture beside the partitions. The screen of the topology shows more."""
+
 ROOMY: Final = 16
 """The minimum number of lines below the brokers at which the scenario panel of a small screen has five lines instead of three."""
 
@@ -56,6 +62,7 @@ class Layout(ReprMixin):
     timeline: Region | None = None
     page: Region | None = None
     lesson: Region | None = None
+    picture: Region | None = None
     cards: bool = False
     totals_headline: bool = False
     shared: bool = False
@@ -144,7 +151,7 @@ def _wide(width: int, height: int, header: Region, footer: Region, brokers: int,
     side = min(78, max(58, width * 36 // 100))
     left = width - side - 1
     bottom = height - 1
-    broker_rows = broker_panel.height_for(brokers, left, True)
+    broker_rows = broker_panel.height_for(brokers, left, True, 11 if height >= TALL else 4)
     y = 2 + broker_rows
     room = bottom - y
     grid_rows = max(3, min(2 + partitions, room * 11 // 20))
@@ -153,17 +160,22 @@ def _wide(width: int, height: int, header: Region, footer: Region, brokers: int,
     x = left + 1
     tall = bottom - 2
     totals_rows = 6
-    expected = None
+    expected = picture = None
+    picture_rows = min(22, tall - totals_rows - 29) if height >= TALL and brokers <= MOST_PICTURED else 0
+    y = 2
     if scenario:
         inspector_rows = min(max(10, 8 + replicas), tall // 3)
-        scenario_rows = tall - totals_rows - inspector_rows
-        expected = Region(x, 2, side, scenario_rows)
-        y = 2 + scenario_rows
+        scenario_rows = tall - totals_rows - inspector_rows - picture_rows
+        expected = Region(x, y, side, scenario_rows)
+        y += scenario_rows
     else:
-        inspector_rows, y = tall - totals_rows, 2
+        inspector_rows = tall - totals_rows - picture_rows
     inspector = Region(x, y, side, inspector_rows)
+    if picture_rows:
+        picture = Region(x, y + inspector_rows, side, picture_rows)
+        inspector_rows += picture_rows
     totals = Region(x, y + inspector_rows, side, totals_rows)
     return Layout(
         SizeClass.WIDE, header, footer, None, None, Region(0, 2, left, broker_rows), grid, events, inspector, expected, totals,
-        cards=True, totals_headline=True,
+        cards=True, totals_headline=True, picture=picture,
     )  # fmt: skip

@@ -75,9 +75,11 @@ def with_lesson(
 
 
 def _wide(layout: Layout, width: int, height: int, page: bool) -> Layout:
-    """Return the layout on a wide screen, on which the lesson is in the column on the right."""
+    """Return the layout on a wide screen, on which the lesson is in the column on the right, in place of the picture."""
     beside = layout.inspector
     assert beside is not None
+    if layout.picture is not None:
+        beside = beside.union(layout.picture)
     if page:
         return Layout(
             layout.size, layout.header, layout.footer, layout.tabs, page=Region(0, 2, beside.x - 1, height - 3), lesson=Region(beside.x, 2, beside.width, height - 3)
@@ -88,4 +90,5 @@ def _wide(layout: Layout, width: int, height: int, page: bool) -> Layout:
         lesson=Region(beside.x, beside.y, beside.width, rows),
         inspector=Region(beside.x, beside.y + rows, beside.width, beside.height - rows),
         scenario=None,
+        picture=None,
     )

@@ -7,7 +7,7 @@ from typing import Final
 from textual.geometry import Region
 
 from core.kafka.events import NOTABLE
-from core.kafka.ids import TopicPartition
+from core.kafka.ids import TopicPartition, broker_address
 from core.lab.history.event_buffer import EventRing
 from core.lab.spec import Pace
 from core.lab.views.cluster_view import ClusterView
@@ -30,6 +30,7 @@ from tui.panels.partition_grid import PartitionGrid
 from tui.panels.scenario import ScenarioPanel
 from tui.panels.tabs import Tabs
 from tui.panels.timeline import HEADED, Timeline
+from tui.panels.topology import TopologyPanel
 from tui.rendering.palette import Palette
 
 CALM_RATE: Final = 10
@@ -68,11 +69,12 @@ class PanelSet:
         self.totals = TotalsPanel(paint, id="totals")
         self.minimal = Minimal(paint, id="minimal")
         self.timeline = Timeline(paint, id="timeline")
+        self.picture = TopologyPanel(paint, id="picture")
         self.page_panel = PagePanel(paint, id="page")
         self.lesson = LessonPanel(paint, id="lesson")
         self.footer = Footer(paint, id="footer")
         self.all: tuple[Lines, ...] = (
-            self.header, self.tabs, self.brokers, self.grid, self.events, self.inspector, self.expected, self.totals, self.timeline,
+            self.header, self.tabs, self.brokers, self.grid, self.events, self.inspector, self.expected, self.picture, self.totals, self.timeline,
             self.minimal, self.page_panel, self.lesson, self.footer,
         )  # fmt: skip
         self._hints: tuple[Hint, ...] = ()
@@ -97,7 +99,7 @@ class PanelSet:
             (self.header, layout.header), (self.tabs, layout.tabs), (self.brokers, layout.brokers), (self.grid, layout.grid),
             (self.events, layout.events), (self.inspector, layout.inspector), (self.expected, layout.scenario),
             (self.totals, layout.totals), (self.timeline, layout.timeline), (self.page_panel, layout.page),
-            (self.minimal, layout.minimal), (self.lesson, layout.lesson), (self.footer, layout.footer),
+            (self.minimal, layout.minimal), (self.picture, layout.picture), (self.lesson, layout.lesson), (self.footer, layout.footer),
         )  # fmt: skip
         for panel, region in places:
             panel.place(region)
@@ -176,6 +178,8 @@ class PanelSet:
             self.expected.update(state)
         if layout.totals is not None:
             self.totals.update(view)
+        if layout.picture is not None and self._is_due(2, calm_frame):
+            self.picture.update(presenter.topology(frame), "" if chosen.broker is None else broker_address(chosen.broker))
         if layout.timeline is not None:
             # Steps by hand take no virtual time, so the timeline uses event numbers.
             bookmarks = [(each.position.seq if by_hand else each.position.time, each.note) for each in frame.bookmarks]
@@ -183,8 +187,8 @@ class PanelSet:
             self.timeline.update(frame.marks, bookmarks, now, end, mark, by_events=by_hand)
 
     def _is_due(self, turn: int, calm_frame: int) -> bool:
-        """Whether to update the page (`turn` 0) or the hints (`turn` 1) in this frame. To keep frames short, the page and the hints are
-        updated in different frames.
+        """Whether to update the page (`turn` 0), the hints (`turn` 1), or the picture (`turn` 2) in this frame. To keep frames short, they
+        are updated in different frames.
         """
         every = max(1, round(self.presenter.display.frames / CALM_RATE))
         return calm_frame < 0 or calm_frame % every == turn % every

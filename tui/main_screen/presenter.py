@@ -27,6 +27,7 @@ from tui.actions.selection import Selection
 from tui.analysis.faults import faults_text
 from tui.analysis.isr_reasons import IsrReasons
 from tui.analysis.per_state_cache import cached_per_state
+from tui.analysis.topology import Topology, session_timeout_us, topology_of
 from tui.main_screen.display_options import DisplayOptions
 from tui.panels.header import Clock
 from tui.panels.inspector import paint_broker, paint_event_detail, paint_partition
@@ -132,6 +133,11 @@ class Presenter:
     def hints(self, frame: Frame) -> tuple[Hint, ...]:
         """Return the hints for the footer."""
         return hints(self.context(frame), moving=frame.status.moving)
+
+    def topology(self, frame: Frame) -> Topology:
+        """Return the picture of the cluster for the panel. Offsets of partitions outside the grid can be old, so it shows no lags."""
+        traffic = self.loaded.session.reports.traffic_report()
+        return topology_of(frame.view, traffic, session_timeout_us(frame.view, frame.settings), exact=False)
 
     def order_note(self, view: ClusterView) -> str:
         """Describe the order and filters of the partition list. If the list shows all partitions in order of name, return an empty

@@ -57,6 +57,7 @@ from tui.panels.lines import collect_updates
 from tui.panels.partition_grid import PartitionGrid
 from tui.panels.tabs import Tabs
 from tui.panels.timeline import Timeline
+from tui.panels.topology import TopologyPanel
 from tui.rendering.palette import Palette
 from tui.session.garbage_collection import IDLE_SECONDS, GarbageCollection
 from tui.session.loading import LoadedSession
@@ -414,6 +415,11 @@ class MainScreen(Screen[None]):
         self.show_now()
         if message.menu:
             self.actions.menu(f"{message.partition}", (CLUSTER, CLIENTS))
+
+    def on_topology_panel_picked(self, message: TopologyPanel.Picked) -> None:
+        """Select a broker that was clicked in the picture."""
+        self.selection.choose(broker=message.broker)
+        self.show_now()
 
     def on_event_log_picked(self, message: EventLog.Picked) -> None:
         """Lay out the panels again, because another event was selected."""

@@ -16,6 +16,7 @@ from core.lab.reports.durability_report import DurabilityReport, ExposedRecords,
 from core.lab.views.cluster_view import ClusterView
 from core.sim.events import kind_of, seq_of
 from tui.pages.page import Page
+from tui.pages.standing import standing_lines
 from tui.panels.cluster_totals import lost_words, sent
 from tui.panels.inspector import paint_event_detail
 from tui.rendering.palette import Palette
@@ -139,7 +140,7 @@ def paint_durability(
         )
         for line in wrap(words, width - 2):
             out.append(Row().add(f" {line}", paint.text).strip(width))
-        return out
+        return [*out, *standing_lines(view, paint, width, height - len(out))]
     chosen = entries[selected]
     event = find(chosen.event) if chosen.event else None
     why = []
@@ -205,6 +206,7 @@ class DurabilityPage(Page):
     """The page with the durability account. The keys ↑ and ↓ select a loss or an exposure, and Enter shows the event that caused it."""
 
     name: ClassVar[str] = "durability"
+    wide: ClassVar[bool] = True
 
     _selected = 0
     _entries: list[HarmEntry] = []  # noqa: RUF012

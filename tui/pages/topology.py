@@ -6,18 +6,10 @@ from typing import ClassVar
 
 from textual.strip import Strip
 
-from core.kafka.ids import CONTROLLER, TopicPartition, broker_address, broker_at
-from core.kafka.settings.settings import Settings
-from core.lab.views.cluster_view import ClusterView
-from tui.analysis.topology import Topology, topology_of
+from core.kafka.ids import TopicPartition, broker_address, broker_at
+from tui.analysis.topology import Topology, session_timeout_us, topology_of
 from tui.pages.page import OVERVIEW, Page
 from tui.panels.topology import Picture, neighbour, paint_topology
-
-
-def session_timeout_us(view: ClusterView, settings: Settings) -> int:
-    """Return the time without a heartbeat after which the controller fences a broker, in µs."""
-    zookeeper = view.controller != CONTROLLER and not view.voters
-    return settings.us("zookeeper.session.timeout.ms" if zookeeper else "broker.session.timeout.ms")
 
 
 class TopologyPage(Page):

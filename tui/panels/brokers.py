@@ -44,12 +44,12 @@ def card_width(brokers: int, width: int) -> int:
     return min(WIDEST_CARD, each) if each >= CARD else 0
 
 
-def height_for(brokers: int, width: int, cards: bool) -> int:
-    """Return the number of lines that the panel needs, including its headline."""
+def height_for(brokers: int, width: int, cards: bool, most: int = 4) -> int:
+    """Return the number of lines that the panel needs, including its headline. Chips take at most `most` lines."""
     if cards and card_width(brokers, width):
         return 4
     per_line = max(1, width // CHIP)
-    return 1 + min(4, -(-(brokers + 1) // per_line))
+    return 1 + min(most, -(-(brokers + 1) // per_line))
 
 
 def links_of(view: ClusterView, node: str) -> list[str]:

@@ -55,6 +55,11 @@ SYMBOLS: Final = (
     Term(states.PENDING * 2, "not committed", "The part of a replica's log between its high watermark and its log end.", "pending"),
     Term(states.MISSING * 2, "missing", "The records that the longest log has and this replica lacks.", "missing"),
     Term("▸", "the selected cell", "In the event log: an act, or a line that opens when you press Enter.", "key"),
+    Term("✕ ≈ ‖", "a faulty link", "In the topology: the link is cut, slow, or held.", "bad"),
+    Term("→2 ←1", "messages under way", "In the topology: the number of messages from the node to the selected node, and back. Red ones are stuck.", "you"),
+    Term("◔", "waits", "In the topology: a producer has waited for an answer for more than a second.", "warn"),
+    Term("⇄ moving", "", "On the map: the partition is healthy, and a reassignment moves it.", "leader"),
+    Term("◆", "the selected cell of the map", "A cell can stand for several partitions. It shows their worst state.", "key"),
 )  # fmt: skip
 """The symbols of brokers and replicas.
 

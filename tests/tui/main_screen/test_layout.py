@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from textual.geometry import Region
 
 from tui.main_screen.layout import Layout, SizeClass, arrange, size_class
+from tui.panels.brokers import CHIP
 
 
 def regions(layout: Layout) -> dict[str, Region]:
@@ -48,6 +49,20 @@ def test_the_default_cluster_fits_80_by_24() -> None:
     assert layout.grid.height == 11, "all nine partitions are seen"
     assert layout.events is not None
     assert layout.events.height >= 4
+
+
+def test_a_wide_and_tall_screen_has_the_picture_and_a_chip_for_each_of_sixty_brokers() -> None:
+    few = arrange(200, 60, brokers=3, partitions=9, replicas=3, scenario=False)
+    assert few.picture is not None
+    assert few.picture.height >= 16
+    assert few.inspector is not None
+    assert few.inspector.height >= 28
+    assert arrange(200, 60, brokers=3, partitions=9, replicas=3, scenario=True).picture is not None
+    assert arrange(200, 44, brokers=3, partitions=9, replicas=3, scenario=False).picture is None
+    many = arrange(200, 60, brokers=60, partitions=900, replicas=3, scenario=False)
+    assert many.picture is None
+    assert many.brokers is not None
+    assert (many.brokers.height - 1) * (many.brokers.width // CHIP) > 60
 
 
 @pytest.mark.parametrize("height", range(20, 30))
