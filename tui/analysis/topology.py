@@ -1,6 +1,6 @@
 """The nodes of a cluster and the links between them: where each node is, what it waits for, and the messages that are under way.
 
-All data comes from frozen views and from the traffic report. `tui.panels.topology` draws it.
+All data comes from frozen views and from the traffic report. `tui.maps.topology` draws it.
 """
 
 from __future__ import annotations

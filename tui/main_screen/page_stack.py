@@ -71,11 +71,11 @@ def page_type(name: str) -> type[Page]:
 
             return LessonsPage
         case "topology":
-            from tui.pages.topology import TopologyPage
+            from tui.maps.topology_page import TopologyPage
 
             return TopologyPage
         case "map":
-            from tui.pages.partition_map import MapPage
+            from tui.maps.map_page import MapPage
 
             return MapPage
         case _:

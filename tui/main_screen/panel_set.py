@@ -17,6 +17,7 @@ from tui.lessons.lesson_panel import LessonPanel, LessonShown
 from tui.main_screen.layout import Layout, SizeClass
 from tui.main_screen.page_stack import TABS
 from tui.main_screen.presenter import Frame, Presenter
+from tui.maps.topology import TopologyPanel
 from tui.pages.page import OVERVIEW, Page, PagePanel
 from tui.panels.brokers import Brokers
 from tui.panels.cluster_totals import TotalsPanel
@@ -30,7 +31,6 @@ from tui.panels.partition_grid import PartitionGrid
 from tui.panels.scenario import ScenarioPanel
 from tui.panels.tabs import Tabs
 from tui.panels.timeline import HEADED, Timeline
-from tui.panels.topology import TopologyPanel
 from tui.rendering.palette import Palette
 
 CALM_RATE: Final = 10

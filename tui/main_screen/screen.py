@@ -49,6 +49,7 @@ from tui.main_screen.page_stack import PageStack
 from tui.main_screen.panel_set import PanelSet
 from tui.main_screen.presenter import Frame, Presenter
 from tui.main_screen.view_source import ViewSource
+from tui.maps.topology import TopologyPanel
 from tui.pages.page import OVERVIEW, PagePanel
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
@@ -57,7 +58,6 @@ from tui.panels.lines import collect_updates
 from tui.panels.partition_grid import PartitionGrid
 from tui.panels.tabs import Tabs
 from tui.panels.timeline import Timeline
-from tui.panels.topology import TopologyPanel
 from tui.rendering.palette import Palette
 from tui.session.garbage_collection import IDLE_SECONDS, GarbageCollection
 from tui.session.loading import LoadedSession

@@ -13,7 +13,7 @@ from core.sim.units import SECOND
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tui.analysis.topology import Band, Topology, topology_of
-from tui.panels.topology import Picture, neighbour, paint_topology
+from tui.maps.topology import Picture, neighbour, paint_topology
 from tui.rendering.palette import COLOR, PLAIN
 
 SESSION = 9 * SECOND

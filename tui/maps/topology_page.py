@@ -8,8 +8,8 @@ from textual.strip import Strip
 
 from core.kafka.ids import TopicPartition, broker_address, broker_at
 from tui.analysis.topology import Topology, session_timeout_us, topology_of
+from tui.maps.topology import Picture, neighbour, paint_topology
 from tui.pages.page import OVERVIEW, Page
-from tui.panels.topology import Picture, neighbour, paint_topology
 
 
 class TopologyPage(Page):
