@@ -14,7 +14,7 @@ from core.kafka.broker.follower.fetcher import Fetcher
 from core.kafka.broker.follower.offset_responses import truncate_on_fetch_response
 from core.kafka.broker.follower.partition_fetch_state import PartitionFetchState
 from core.kafka.ids import NO_EPOCH, NO_OFFSET
-from core.kafka.messages import FetchResponse
+from core.kafka.messages import FetchedPartitionFields, FetchResponse
 from core.sim.journal import Column, null_sink
 
 NONE: Final = errors.NONE
@@ -52,9 +52,8 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
     now: Column = journal.now
     arrived: Column = journal.cause
     _, _, _, parts, corrupt = response
-    if corrupt:  # every checksum fails, so no records are appended
-        corrupted = (errors.CORRUPT_MESSAGE, NO_EPOCH, NO_OFFSET)
-        parts = tuple(part if part[3] is None else (part[0], corrupted, *part[2:6], 0) for part in parts)
+    if corrupt:
+        parts = tuple(map(_corrupted, parts))
     for tp, failure, start, records, leader_hw, log_start, cause in parts:
         state = states.get(tp)
         if state is None or state.sent_epoch != state.leader_epoch:
@@ -63,10 +62,12 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
         journal.cause = why = cause or arrived
         offset: int = start  # typed for comparison; events get the original `Column`
         if failure is not None or offset != log.leo:
-            if failure is not None and failure[0] != NONE:
-                _handle_error(fetcher, state, failure[0])
-            elif failure is not None and offset == log.leo:
-                truncate_on_fetch_response(fetcher, state, failure[1], failure[2])
+            if failure is not None:
+                error, diverging_epoch, diverging_end = failure
+                if error != NONE:
+                    _handle_error(fetcher, state, error)
+                elif offset == log.leo:
+                    truncate_on_fetch_response(fetcher, state, diverging_epoch, diverging_end)
             continue
         high_watermark: int = leader_hw
         state.leader_high_watermark = high_watermark
@@ -109,6 +110,14 @@ def _follow_log_start(fetcher: Fetcher, state: PartitionFetchState, log_start: i
     if log.log_start > old:
         broker.journal.emit(events.LogStartMoved.kind, broker.id, tp.topic, tp.partition, old, log.log_start, "leader")
         state.partition.log_start_moved()
+
+
+def _corrupted(part: FetchedPartitionFields) -> FetchedPartitionFields:
+    """Return what the follower makes of a part of a corrupt response: every checksum fails, so no records are appended."""
+    tp, _, start, records, high_watermark, log_start, _ = part
+    if records is None:
+        return part
+    return tp, (errors.CORRUPT_MESSAGE, NO_EPOCH, NO_OFFSET), start, records, high_watermark, log_start, 0
 
 
 def _handle_error(fetcher: Fetcher, state: PartitionFetchState, error: str) -> None:

@@ -218,7 +218,8 @@ class Fetcher:
 
     def _queue_moved(self) -> None:
         for asked in self.moved:
-            self.unsent[asked[0]] = asked
+            tp, _, _, _, _ = asked
+            self.unsent[tp] = asked
         self.moved.clear()
 
     def leave_session(self, tp: TopicPartition) -> None:

@@ -243,7 +243,8 @@ class FetchManager:
             if offset < leo and left > 0 and failure is None:
                 records = log.records.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
                 if records is not None:
-                    left -= records[3]
+                    _, _, _, size, _ = records
+                    left -= size
             reads.append((entry, (tp, failure, asked_from, records, high_watermark, log_start, log.last_append_event)))
         return reads
 
@@ -374,7 +375,8 @@ def _is_satisfied(request: FetchRequest, reads: list[PartitionRead]) -> bool:
     for _, part in reads:
         _, failure, _, records, _, _, _ = part
         if records is not None:
-            missing -= records[3]
+            _, _, _, size, _ = records
+            missing -= size
         if missing <= 0 or failure is not None:
             return True
     return False

@@ -82,8 +82,10 @@ class CachedPartition(AbstractCachedPartition):
 
         A failure is always new, and the follower then ignores the high watermark.
         """
-        if failure is not None and failure[0] != NONE:
-            high_watermark = NO_OFFSET
+        if failure is not None:
+            error, _, _ = failure
+            if error != NONE:
+                high_watermark = NO_OFFSET
         news = has_records or failure is not None or high_watermark != self.sent_high_watermark or log_start != self.sent_log_start
         self.sent_high_watermark = high_watermark
         self.sent_log_start = log_start
