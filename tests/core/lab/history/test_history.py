@@ -238,6 +238,24 @@ def test_an_act_that_is_done_again_where_it_was_done_is_no_branch() -> None:
     assert history.events() == whole
 
 
+def test_a_branch_begun_in_the_past_has_an_open_future() -> None:
+    history = History.of(SMALL)
+    history.run_until(SECOND)
+    history.start_branch()
+    assert len(history.branches) == 1, "the present moment needs no branch"
+    history.do(acts.Kill(1))
+    history.run_until(2 * SECOND)
+    old = history.events()
+    history.undo()
+    history.start_branch()
+    assert not history.in_the_past
+    assert history.act_to_redo() is None
+    history.run_until(3 * SECOND)
+    assert all(broker.up for broker in history.view().brokers), "the act of the old branch does not happen again"
+    history.go_to_branch(history.branches[0])
+    assert history.events() == old
+
+
 def test_a_way_in_pieces_can_be_given_up() -> None:
     history = History(History.of(SMALL).start, yield_policy=lambda way: lambda: True)
     history.do(acts.Load("orders", 500))
