@@ -8,7 +8,8 @@ from textual.strip import Strip
 
 from core.kafka.ids import TopicPartition, broker_address, broker_at
 from tui.analysis.topology import Topology, session_timeout_us, topology_of
-from tui.maps.topology import Picture, neighbour, paint_topology
+from tui.maps.drawing import Picture, neighbour
+from tui.maps.topology import paint_topology
 from tui.pages.page import OVERVIEW, Page
 
 

@@ -15,7 +15,8 @@ from core.lab.views.partition_view import PartitionView
 from tests.tui.states import partition, replica, view_of
 from tui.actions.selection import Selection
 from tui.analysis.partition_map import HEALTHY, LOOKS, MOVING, PartitionMap, state_of
-from tui.maps.map_page import MapPage, plan_map
+from tui.maps.map_page import MapPage
+from tui.maps.map_plan import plan_map
 from tui.rendering.palette import COLOR, PLAIN, Palette
 
 ONE = partition(replica(1, 10, 10, role="leader"), replica(2, 10, 10), replica(3, 9, 9))

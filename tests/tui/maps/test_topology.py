@@ -13,7 +13,8 @@ from core.sim.units import SECOND
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tui.analysis.topology import Band, Topology, topology_of
-from tui.maps.topology import Picture, neighbour, paint_topology
+from tui.maps.drawing import Picture, neighbour
+from tui.maps.topology import paint_topology
 from tui.rendering.palette import COLOR, PLAIN
 
 SESSION = 9 * SECOND
