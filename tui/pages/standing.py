@@ -21,6 +21,9 @@ from tui.rendering.tables import Cell, Column, paint_table
 MOST_CLIENTS: Final = 8
 """The maximum number of producers, and of readers, that are listed."""
 
+LEAST_PARTITIONS: Final = 8
+"""The number of lines that the partitions get before the readers get any."""
+
 
 def promise(acks: int, partitions: list[PartitionView]) -> str:
     """Say what an acknowledgment promises, by the producer's acks and the partitions that it writes to."""
@@ -133,8 +136,12 @@ def standing_lines(view: ClusterView, paint: Palette, width: int, height: int) -
 
     if view.producers:
         section("What producers were promised", f"{len(view.producers)}", _producers(view, paint, width))
-    section("What readers got", "", _readers(view, paint, width))
+    readers = _readers(view, paint, width)
     room = height - len(lines) - 2
+    if readers and room - len(readers) - 2 < LEAST_PARTITIONS:
+        readers = []  # the partitions matter more
+    room -= len(readers) + 2 if readers else 0
     if room >= 3 and view.partitions:
         section("Where the records are", "fewest copies first", _partitions(view, paint, width, room))
+    section("What readers got", "", readers)
     return lines
