@@ -240,10 +240,24 @@ def _partition_waits(view: ClusterView) -> _PartitionWaits:
     return found
 
 
+def zookeeper_mode(view: ClusterView) -> bool:
+    """Return whether brokers register in ZooKeeper rather than with a KRaft controller."""
+    return view.controller != CONTROLLER and not view.voters
+
+
 def session_timeout_us(view: ClusterView, settings: Settings) -> int:
-    """Return the time without a heartbeat after which the controller fences a broker, in µs."""
-    zookeeper = view.controller != CONTROLLER and not view.voters
-    return settings.us("zookeeper.session.timeout.ms" if zookeeper else "broker.session.timeout.ms")
+    """Return the time without a heartbeat after which a broker counts as dead, in µs."""
+    return settings.us("zookeeper.session.timeout.ms" if zookeeper_mode(view) else "broker.session.timeout.ms")
+
+
+def _end_of_session(view: ClusterView, broker: BrokerView, session_us: int) -> tuple[str, str]:
+    """Say when a silent broker counts as dead, in a few words for its box and as the end of a sentence."""
+    left = age(max(0, session_us - broker.silent_us))
+    if not view.majority:
+        return "silent", "; without a majority, nobody fences it"
+    if zookeeper_mode(view):
+        return f"expires in {left}", f", and its session expires in {left}"
+    return f"fenced in {left}", f", and fences it in {left}"
 
 
 def topology_of(view: ClusterView, traffic: TrafficReport, session_us: int, *, exact: bool = True) -> Topology:
@@ -328,13 +342,12 @@ def _control(view: ClusterView, traffic: TrafficReport, partitions: _PartitionWa
 
 def _controller_waits(view: ClusterView, partitions: _PartitionWaits, session_us: int) -> Iterable[Wait]:
     if not view.majority:
-        yield Wait("a majority", "It waits for a majority of the voters, without which nothing is committed.")
+        yield Wait("no majority", "It waits for a majority of the voters, without which nothing is committed.")
     for broker in view.brokers:
         if not broker.fenced and broker.silent_us >= HEARD:
-            left = age(max(0, session_us - broker.silent_us))
+            _, end = _end_of_session(view, broker, session_us)
             yield Wait(
-                f"b{broker.id} silent {age(broker.silent_us)}",
-                f"It has not heard from b{broker.id} for {age(broker.silent_us)}, and fences it in {left}.",
+                f"b{broker.id} silent {age(broker.silent_us)}", f"It has not heard from b{broker.id} for {age(broker.silent_us)}{end}."
             )
     if partitions.offline:
         yield Wait(
@@ -376,8 +389,9 @@ def _broker_waits(
     if name in traffic.paused:
         yield Wait(f"{stuck} queued", f"Its process is paused. {_count(stuck, 'message')} wait for it.")
     if not broker.fenced and (alone or broker.silent_us >= HEARD):
-        left = age(max(0, session_us - broker.silent_us))
-        yield Wait(f"fenced in {left}", f"The controller last heard from it {age(broker.silent_us)} ago, and fences it in {left}.")
+        brief, end = _end_of_session(view, broker, session_us)
+        who = "ZooKeeper" if zookeeper_mode(view) else "The controller"
+        yield Wait(brief, f"{who} last heard from it {age(broker.silent_us)} ago{end}.")
     if broker.state is BrokerState.STARTING:
         yield Wait("registration", "It waits until the controller unfences it.")
     for held_by, tps in sorted(partitions.stalled.get(broker.id, {}).items()):

@@ -38,7 +38,7 @@ def _messages(link: LinkTraffic | None) -> str:
 
 
 def _link_lines(topology: Topology, tie: Tie, name: str, paint: Palette, width: int) -> list[Strip]:
-    """Return one or two lines about a link in the details of a node: the other end, the fault, the fetches, and the messages by name."""
+    """Return up to two lines about a link in the details of a node: the other end, the fault, the fetches, and the messages by name."""
     far = tie.far_end(name)
     node = topology.node(far)
     parts: Parts = []
@@ -59,6 +59,8 @@ def _link_lines(topology: Topology, tie: Tie, name: str, paint: Palette, width: 
     for arrow, link in (("→", out), ("←", back)):
         if said := _messages(link):
             parts.append((f"{arrow} {said}", paint.bad if link is not None and link.stuck else paint.you))
+    if not parts:
+        return []
     for text, style in parts:
         if row.width + len(text) + 1 > width and row.width > 12 and not rows:
             rows.append(row.strip(width))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from core.kafka.release import CURRENT
@@ -121,9 +122,25 @@ def test_zookeeper_keeps_the_sessions_and_a_broker_is_the_controller() -> None:
     spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)), topics=(TopicSpec("orders", partitions=2),))
     cluster = Cluster(spec, release_named("2.4"), 0)
     cluster.run_until(SECOND)
+    cluster.do(acts.Kill(3))
+    cluster.run_until(5 * SECOND)
     found = topology(cluster)
+    silent = found.node("b3")
+    assert silent is not None
+    assert silent.waits[0].full.startswith("ZooKeeper last heard from it 4")
+    assert "its session expires in" in silent.waits[0].full
     assert [node.name for node in found.in_band(Band.CONTROL)] == ["zookeeper"]
     assert [node.name for node in found.in_band(Band.BROKERS) if "controller" in node.does] == ["b1"]
+
+
+def test_without_a_majority_no_broker_is_fenced() -> None:
+    cluster = Cluster(ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2))), CURRENT, 0)
+    cluster.do(acts.Kill(2))
+    cluster.run_until(5 * SECOND)
+    found = topology_of(attrs.evolve(cluster.view(), majority=False), cluster.traffic_report(), SESSION)
+    said = {node.name: [wait.full for wait in node.waits] for node in found.nodes}
+    assert any(sentence.endswith("without a majority, nobody fences it.") for sentence in said["b2"])
+    assert any(sentence.startswith("It waits for a majority of the voters") for sentence in said["controller"])
 
 
 async def test_the_topology_and_the_map_follow_the_selection_and_open_the_screen_of_what_is_selected() -> None:
