@@ -29,7 +29,10 @@ TALL: Final = 50
 """The minimum number of rows of a wide screen that shows the picture of the cluster, and a chip for each of sixty brokers."""
 
 MOST_PICTURED: Final = 20
-"""The maximum number of brokers in the picture beside the partitions. The screen of the topology shows more."""
+"""The maximum number of brokers in the picture beside the partitions. For more brokers, the map of all partitions is there."""
+
+MOST_MAPPED: Final = 20_000
+"""The maximum number of partitions in the map beside the partitions. The screen of the map shows more."""
 
 ROOMY: Final = 16
 """The minimum number of lines below the brokers at which the scenario panel of a small screen has five lines instead of three."""
@@ -63,6 +66,7 @@ class Layout(ReprMixin):
     page: Region | None = None
     lesson: Region | None = None
     picture: Region | None = None
+    partition_map: Region | None = None
     cards: bool = False
     totals_headline: bool = False
     shared: bool = False
@@ -160,8 +164,9 @@ def _wide(width: int, height: int, header: Region, footer: Region, brokers: int,
     x = left + 1
     tall = bottom - 2
     totals_rows = 6
-    expected = picture = None
-    picture_rows = min(22, tall - totals_rows - 29) if height >= TALL and brokers <= MOST_PICTURED else 0
+    expected = picture = partition_map = None
+    fits = height >= TALL and (brokers <= MOST_PICTURED or partitions <= MOST_MAPPED)
+    picture_rows = min(22, tall - totals_rows - 29) if fits else 0
     y = 2
     if scenario:
         inspector_rows = min(max(10, 8 + replicas), tall // 3)
@@ -172,10 +177,11 @@ def _wide(width: int, height: int, header: Region, footer: Region, brokers: int,
         inspector_rows = tall - totals_rows - picture_rows
     inspector = Region(x, y, side, inspector_rows)
     if picture_rows:
-        picture = Region(x, y + inspector_rows, side, picture_rows)
+        beside = Region(x, y + inspector_rows, side, picture_rows)
+        picture, partition_map = (beside, None) if brokers <= MOST_PICTURED else (None, beside)
         inspector_rows += picture_rows
     totals = Region(x, y + inspector_rows, side, totals_rows)
     return Layout(
         SizeClass.WIDE, header, footer, None, None, Region(0, 2, left, broker_rows), grid, events, inspector, expected, totals,
-        cards=True, totals_headline=True, picture=picture,
+        cards=True, totals_headline=True, picture=picture, partition_map=partition_map,
     )  # fmt: skip

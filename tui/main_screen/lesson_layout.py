@@ -75,11 +75,11 @@ def with_lesson(
 
 
 def _wide(layout: Layout, width: int, height: int, page: bool) -> Layout:
-    """Return the layout on a wide screen, on which the lesson is in the column on the right, in place of the picture."""
+    """Return the layout on a wide screen, on which the lesson is in the column on the right, in place of the picture or the map."""
     beside = layout.inspector
     assert beside is not None
-    if layout.picture is not None:
-        beside = beside.union(layout.picture)
+    for shown in (layout.picture, layout.partition_map):
+        beside = beside if shown is None else beside.union(shown)
     if page:
         return Layout(
             layout.size, layout.header, layout.footer, layout.tabs, page=Region(0, 2, beside.x - 1, height - 3), lesson=Region(beside.x, 2, beside.width, height - 3)
@@ -91,4 +91,5 @@ def _wide(layout: Layout, width: int, height: int, page: bool) -> Layout:
         inspector=Region(beside.x, beside.y + rows, beside.width, beside.height - rows),
         scenario=None,
         picture=None,
+        partition_map=None,
     )

@@ -17,6 +17,7 @@ from tui.lessons.lesson_panel import LessonPanel, LessonShown
 from tui.main_screen.layout import Layout, SizeClass
 from tui.main_screen.page_stack import TABS
 from tui.main_screen.presenter import Frame, Presenter
+from tui.maps.map_panel import MapPanel
 from tui.maps.topology import TopologyPanel
 from tui.pages.page import OVERVIEW, Page, PagePanel
 from tui.panels.brokers import Brokers
@@ -70,11 +71,12 @@ class PanelSet:
         self.minimal = Minimal(paint, id="minimal")
         self.timeline = Timeline(paint, id="timeline")
         self.picture = TopologyPanel(paint, id="picture")
+        self.partition_map = MapPanel(paint, id="partition-map")
         self.page_panel = PagePanel(paint, id="page")
         self.lesson = LessonPanel(paint, id="lesson")
         self.footer = Footer(paint, id="footer")
         self.all: tuple[Lines, ...] = (
-            self.header, self.tabs, self.brokers, self.grid, self.events, self.inspector, self.expected, self.picture, self.totals, self.timeline,
+            self.header, self.tabs, self.brokers, self.grid, self.events, self.inspector, self.expected, self.picture, self.partition_map, self.totals, self.timeline,
             self.minimal, self.page_panel, self.lesson, self.footer,
         )  # fmt: skip
         self._hints: tuple[Hint, ...] = ()
@@ -99,7 +101,7 @@ class PanelSet:
             (self.header, layout.header), (self.tabs, layout.tabs), (self.brokers, layout.brokers), (self.grid, layout.grid),
             (self.events, layout.events), (self.inspector, layout.inspector), (self.expected, layout.scenario),
             (self.totals, layout.totals), (self.timeline, layout.timeline), (self.page_panel, layout.page),
-            (self.minimal, layout.minimal), (self.picture, layout.picture), (self.lesson, layout.lesson), (self.footer, layout.footer),
+            (self.minimal, layout.minimal), (self.picture, layout.picture), (self.partition_map, layout.partition_map), (self.lesson, layout.lesson), (self.footer, layout.footer),
         )  # fmt: skip
         for panel, region in places:
             panel.place(region)
@@ -180,6 +182,8 @@ class PanelSet:
             self.totals.update(view)
         if layout.picture is not None and self._is_due(2, calm_frame):
             self.picture.update(presenter.topology(frame), "" if chosen.broker is None else broker_address(chosen.broker))
+        if layout.partition_map is not None and self._is_due(2, calm_frame):
+            self.partition_map.update(view, chosen.partition)
         if layout.timeline is not None:
             # Steps by hand take no virtual time, so the timeline uses event numbers.
             bookmarks = [(each.position.seq if by_hand else each.position.time, each.note) for each in frame.bookmarks]
@@ -187,7 +191,7 @@ class PanelSet:
             self.timeline.update(frame.marks, bookmarks, now, end, mark, by_events=by_hand)
 
     def _is_due(self, turn: int, calm_frame: int) -> bool:
-        """Whether to update the page (`turn` 0), the hints (`turn` 1), or the picture (`turn` 2) in this frame. To keep frames short, they
+        """Whether to update the page (`turn` 0), the hints (`turn` 1), or the picture or map (`turn` 2) in this frame. To keep frames short, they
         are updated in different frames.
         """
         every = max(1, round(self.presenter.display.frames / CALM_RATE))

@@ -49,6 +49,7 @@ from tui.main_screen.page_stack import PageStack
 from tui.main_screen.panel_set import PanelSet
 from tui.main_screen.presenter import Frame, Presenter
 from tui.main_screen.view_source import ViewSource
+from tui.maps.map_panel import MapPanel
 from tui.maps.topology import TopologyPanel
 from tui.pages.page import OVERVIEW, PagePanel
 from tui.panels.brokers import Brokers
@@ -419,6 +420,11 @@ class MainScreen(Screen[None]):
     def on_topology_panel_picked(self, message: TopologyPanel.Picked) -> None:
         """Select a broker that was clicked in the picture."""
         self.selection.choose(broker=message.broker)
+        self.show_now()
+
+    def on_map_panel_picked(self, message: MapPanel.Picked) -> None:
+        """Select a partition that was clicked in the map."""
+        self.selection.choose(partition=message.partition)
         self.show_now()
 
     def on_event_log_picked(self, message: EventLog.Picked) -> None:

@@ -61,6 +61,8 @@ def test_a_wide_and_tall_screen_has_the_picture_and_a_chip_for_each_of_sixty_bro
     assert arrange(200, 44, brokers=3, partitions=9, replicas=3, scenario=False).picture is None
     many = arrange(200, 60, brokers=60, partitions=900, replicas=3, scenario=False)
     assert many.picture is None
+    assert many.partition_map is not None
+    assert arrange(200, 60, brokers=60, partitions=90_000, replicas=3, scenario=False).partition_map is None
     assert many.brokers is not None
     assert (many.brokers.height - 1) * (many.brokers.width // CHIP) > 60
 
