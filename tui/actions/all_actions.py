@@ -167,8 +167,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "heal", ("h",), "heal all", "Heal every cut link.", NETWORK, refusals.nothing_to_heal, build=_heal_all, effect=effect_texts.healed, footer=19,
     ),
     Action(
-        "link", ("J",), "slow link", "Make a link to another node slow or lossy, or restore it.", NETWORK, refusals.needs_broker,
-        ask=fault_questions.link_quality,
+        "link", ("percent_sign",), "slow link", "Make a link to another node slow or lossy, or restore it.", NETWORK, refusals.needs_broker,
+        ask=fault_questions.link_quality, shown="%",
     ),
     Action(
         "hold", ("H",), "hold messages", "Hold back the messages in one direction of a link, or release them, for example to "

@@ -363,7 +363,7 @@ def test_as_new_is_as_the_cluster_s_other_links_are() -> None:
 async def test_as_new_writes_no_act_where_nothing_is_to_be_made_new() -> None:
     async with playing() as (app, main_screen, pilot):
         before = len(done(main_screen))
-        await pilot.press("J")
+        await pilot.press("percent_sign")
         await pilot.pause()
         assert "back to normal" in screen_text(app)
         await pilot.press("3")
