@@ -123,6 +123,9 @@ class Term:
         written, packed = self.written, self.packed
         packed.append(pack(written[:BATCHES_PER_BLOCK], packed[-1].total if packed else 0))
         self.written = AppendOnlyList(written[BATCHES_PER_BLOCK:])
+        for left in (written, self._ends, self._totals):
+            if left is not None:
+                left.clear()
         self._ends = self._totals = None
 
     @property

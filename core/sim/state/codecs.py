@@ -228,13 +228,13 @@ class AppendOnlyListCodec(Codec):
 
     def restore(self, objects: list[FieldValue], states: list[State], former: list[State]) -> None:
         """Restore append-only lists to the given states. Since the states in `former` were recorded, the lists must not have lost any
-        items. `former` can lack the states of the last objects.
+        items, except lists that were emptied. `former` can lack the states of the last objects.
 
         If a state and the former state share a copy of the list, the shorter one is a prefix of the longer one. In this case, only the
         items after this prefix are written.
         """
         for each, (copy, length), (known, agreed) in zip(objects, states, chain(former, repeat((None, 0))), strict=False):
-            start = min(agreed, length) if known is copy else 0
+            start = min(agreed, length, len(each)) if known is copy else 0
             if start < length or len(each) > length:
                 each[start:] = copy[start:length]
 
@@ -245,6 +245,8 @@ def _grown(each: AppendOnlyList[object], state: State) -> State:
     If another state has already extended the shared copy beyond this state's length, copy the shared copy first.
     """
     copy, length = state
+    if len(each) < length:
+        return list(each), len(each)  # its owner has emptied it, and does not use it anymore
     if len(copy) != length:
         copy = copy[:length]
     copy += each[length:]

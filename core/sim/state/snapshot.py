@@ -312,14 +312,21 @@ class Snapshot(Generic[Root]):
         """Return the approximate number of objects whose states this snapshot does not share with another one. Two items of an append-only
         list count as an object.
         """
+        lists = [states for group, states in other._states.items() if isinstance(group.codec, AppendOnlyListCodec)]
+        copies = {id(copy) for copy, _ in chain.from_iterable(lists)}
+        others: set[int] = set()  # for objects that were found anew between the two snapshots
         count = 0
         for group, states in self._states.items():
-            held = other._states.get(group, [])
-            if held is not states:
+            held = other._states.get(group)
+            if held is states:
+                continue
+            if held is not None:
                 count += sum(map(is_not, states, held)) + max(0, len(states) - len(held))
-                if isinstance(group.codec, AppendOnlyListCodec):
-                    shared = {id(copy) for copy, _ in held}
-                    count += sum(length for copy, length in states if id(copy) not in shared) // 2
+            else:
+                others = others or set(map(id, chain.from_iterable(other._states.values())))
+                count += len(states) - sum(map(others.__contains__, map(id, states)))
+            if isinstance(group.codec, AppendOnlyListCodec):
+                count += sum(length for copy, length in states if id(copy) not in copies) // 2
         return count
 
     def is_of(self, root: object) -> bool:

@@ -8,6 +8,7 @@ import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from enum import Enum
+from itertools import pairwise
 from typing import Any, ClassVar, Final, NamedTuple
 
 import attrs
@@ -200,7 +201,9 @@ def test_what_grows_may_grow_otherwise() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_lists_that_grow_on_many_branches(seed: int) -> None:
-    """Objects that come and go in the meantime make the snapshots belong to different sets of objects."""
+    """Objects that come and go in the meantime make the snapshots belong to different sets of objects. A list can be emptied when another one
+    takes its place.
+    """
     draw = random.Random(seed)
     root, snapshots = InDict([AppendOnlyList() for _ in range(3)]), Snapshots()
     root.other = []
@@ -220,6 +223,12 @@ def test_lists_that_grow_on_many_branches(seed: int) -> None:
             assert snapshot.copy().held == expected
         else:
             root.other = [InSlots(0) for _ in range(draw.randrange(150))]
+            place = draw.randrange(3)
+            left, root.held[place] = root.held[place], AppendOnlyList(root.held[place][1:])
+            left.clear()
+    for (before, _), (snapshot, _) in pairwise(taken):
+        assert snapshot.differs_in(snapshot) == 0 < snapshot.differs_in(Snapshots().take(root)) <= 2 * len(snapshot) + 400
+        assert snapshot.differs_in(before) <= snapshot.differs_in(Snapshots().take(root))
     assert len({id(snapshot.objects) for snapshot, _ in taken}) > 2
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from core.kafka.log import leader_term
 from core.lab import acts
 from core.lab.history import keyframe_cache as keyframe_cache
 from core.lab.history import replay_run
@@ -52,6 +53,7 @@ def test_a_keyframe_that_costs_much_is_taken_seldom() -> None:
 def test_a_full_cache_keeps_fewer_keyframes_further_back_and_every_moment_can_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keyframe_cache, "MAX_OBJECTS", 6_000)
     monkeypatch.setattr(replay_run, "STEPS_KEPT", 64)
+    monkeypatch.setattr(leader_term, "BATCHES_PER_BLOCK", 4)
     history, seen = played(0), []
     for _ in range(40):
         history.run_until(history.cluster.now + SECOND)
