@@ -475,9 +475,11 @@ class EventLog(Lines, can_focus=True):
             return paint_event(event, paint, width, index == self.cursor, focused, folded, opened, inside, repeats, most)
 
         top, left = chosen + 1, height
+        known: dict[int, tuple[Strip, ...]] = {}
         while top > first and left > 0:
             top -= 1
-            left -= len(painted(top))
+            known[top] = strips = painted(top)
+            left -= len(strips)
         too_many = max(0, -left)
         if self.cursor is not None:
             top, too_many = min(max(top + (left < 0), self._top), chosen), 0
@@ -487,7 +489,7 @@ class EventLog(Lines, can_focus=True):
             if len(shown) >= height:
                 break
             # The first event ends with an ellipsis if the following events leave too few lines for it.
-            strips = painted(index, index == top, too_many if index == top else 0)
+            strips = painted(index, True, too_many) if index == top else known.get(index) or painted(index)
             shown += strips
             self._lines_of += [index] * len(strips)
         return shown[:height]
