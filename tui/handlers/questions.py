@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 KEYS: Final = "1234567890abcdefgh"
 """The keys of the questions, in their order."""
 
+BULLET: Final = "· "
+
 MOST_RUN: Final = 1_000
 """The number of partitions up to which the playground runs a copy of the cluster for an answer; for more, the command line does."""
 
@@ -94,9 +96,11 @@ class ClusterQuestions:
 def paint_answer(answer: Answer, paint: Palette, width: int) -> list[Strip]:
     """Paint an answer: the verdict, what it follows from, and the command that shows it."""
     lines = []
+    itself = any(line.startswith(BULLET) for line in answer.lines)  # Some answers are lists with headings of their own.
     for number, words in enumerate((answer.verdict, *answer.lines, answer.how)):
         style = paint.strong if number == 0 else paint.muted if number == len(answer.lines) + 1 else paint.text
-        bullet = "" if number in (0, len(answer.lines) + 1) else "· "
+        bullet = "" if number in (0, len(answer.lines) + 1) or (itself and not words.startswith(BULLET)) else BULLET
+        words = words.removeprefix(bullet)
         for part, line in enumerate(wrap(words, width - len(bullet)) or [""]):
             lines.append(Row().add(bullet if not part else " " * len(bullet), paint.muted).join(colored(line, paint, style)).strip(width))
     return lines

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from core.sim.units import SECOND
+from scenarios.questions.asked import Answer
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.handlers.test_time_travel import settled, write
 from tui.dialogs.details import DetailsDialog
 from tui.dialogs.text_line import TextLineDialog
+from tui.handlers.questions import paint_answer
+from tui.rendering.palette import palette_of
 
 
 async def test_a_question_about_brokers_is_answered_in_a_dialog() -> None:
@@ -46,3 +49,11 @@ async def test_a_rolling_restart_runs_a_copy() -> None:
         await settled(main_screen, pilot)
         assert "Restart in the order" in screen_text(app)
         assert main_screen.session.history.view().brokers[0].up
+
+
+def test_each_point_of_an_answer_has_one_bullet() -> None:
+    paint = palette_of("dark")
+    plain = paint_answer(Answer("Yes.", ("one", "two, which is longer than a line"), "how"), paint, 24)
+    assert [line.text.rstrip() for line in plain] == ["Yes.", "· one", "· two, which is longer", "  than a line", "how"]
+    listed = paint_answer(Answer("No.", ("brokers:", "· b1", "· b2"), "how"), paint, 24)
+    assert [line.text.rstrip() for line in listed] == ["No.", "brokers:", "· b1", "· b2", "how"]
