@@ -237,6 +237,8 @@ class MainScreen(Screen[None]):
         self.time_travel.remembered_moments.clear()
         self.pages.dispose()
         self.panels.page_panel.page = None
+        self.panels.picture.forget()
+        self.panels.partition_map.forget()
         self.panels.events.use(self.session.history.event_buffer.ring(NOTABLE), NOTABLE)
 
     def on_resize(self, event: events.Resize) -> None:

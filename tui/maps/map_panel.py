@@ -50,6 +50,10 @@ class MapPanel(Lines):
         lines += self._painter.lines(states, listed, plan, width, cursor, states.at)
         self.show([*lines, *[blank(width)] * height][:height])
 
+    def forget(self) -> None:
+        """Release the views of the partitions, because the session has ended."""
+        self._states, self._planned = PartitionMap(), None
+
     def on_click(self, event: events.Click) -> None:
         """Select the worst partition of the cell under the mouse."""
         if self._planned is None or not 0 <= event.y - self._above < len(self._planned[2].rows):

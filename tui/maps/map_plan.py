@@ -82,12 +82,12 @@ def plan_map(groups: Sequence[tuple[str, int]], width: int, height: int) -> MapP
     label = min(LABEL, max((len(topic) for topic, _ in groups), default=0)) + 3
     for cell in (NUMBERED, 2, 1):
         across = max(1, (width - label - 1) // cell)
-        if sum(-(-count // across) for _, count in groups) <= height:
+        if len(groups) <= height and sum(-(-count // across) for _, count in groups) <= height:
             return MapPlan(_by_topic(groups, across, 1), across, 1, cell, label, False)
         if total <= across * height and cell < NUMBERED:
             return MapPlan(_flow(groups, total, across, 1), across, 1, cell, label, False)
     least = -(-total // (across * height))
-    for per_cell in range(least, least * 2 + 1):
+    for per_cell in range(least, least * 2 + 1) if len(groups) <= height else ():
         if sum(ceil(ceil(count / per_cell) / across) for _, count in groups) <= height:
             return MapPlan(_by_topic(groups, across, per_cell), across, per_cell, 1, label, False)
     return MapPlan(_flow(groups, total, across, least), across, least, 1, label, False)

@@ -96,6 +96,10 @@ class TopologyPanel(Lines):
         self._picture = paint_topology(topology, self.paint, (width, height), selected=selected, focused=False, detail=False)
         self.show(([*self._picture.lines, *[blank(width)] * height])[:height])
 
+    def forget(self) -> None:
+        """Release the picture, because the session has ended."""
+        self._picture = self._topology = None
+
     def on_click(self, event: events.Click) -> None:
         """Select the broker under the mouse."""
         if self._picture is None or self._topology is None:

@@ -10,14 +10,19 @@ import pytest
 
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
+from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
+from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import partition, replica, view_of
 from tui.actions.selection import Selection
 from tui.analysis.partition_map import HEALTHY, LOOKS, MOVING, PartitionMap, state_of
 from tui.maps.map_page import MapPage
 from tui.maps.map_plan import plan_map
 from tui.rendering.palette import COLOR, PLAIN, Palette
+from tui.session.play_target import PlayTarget
 
 ONE = partition(replica(1, 10, 10, role="leader"), replica(2, 10, 10), replica(3, 9, 9))
 EMPTY = view_of()
@@ -145,6 +150,18 @@ def test_only_problems_or_the_topics_with_words_can_be_listed() -> None:
     assert "100 shown" in shown
     page.wanted = "t009"
     assert "No partition is listed." in text(page)
+
+
+async def test_a_wide_screen_of_many_brokers_has_the_map_until_its_session_ends() -> None:
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in range(1, 26)), topics=(TopicSpec("orders", partitions=300),))
+    async with playing(PlayTarget(None, spec, CURRENT, title="many"), size=(200, 60), until=0) as (app, main_screen, pilot):
+        assert "Map  300 partitions" in screen_text(app)
+        assert "▪ healthy 300" in screen_text(app)
+        region = main_screen.panels.partition_map.region
+        await pilot.click("#partition-map", offset=(region.width // 2, 4))
+        assert main_screen.selection.partition != TopicPartition("orders", 0)
+        main_screen.dispose()
+        assert not len(main_screen.panels.partition_map._states)
 
 
 def test_topics_that_come_and_go_are_ordered_anew() -> None:
