@@ -6,23 +6,20 @@ has everything.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import attrs
 
 from core.kafka import events
-from core.kafka.events import KINDS
-from core.kafka.events.base import brokers, count_of, records
-from core.kafka.health import STALL_BOUND
-from core.kafka.ids import TopicPartition
+from core.kafka.events.base import brokers, count_of
 from core.lab.accounts.losses import Loss as LostRecords
 from core.lab.act_sentences import act_sentence
 from core.sim.events import Event, EventTuple, first_cause, kind_of, seq_of, time_of
 from core.sim.units import SECOND, format_duration
 from scenarios.io.escaping import escape_line
 from scenarios.running.cause_index import CauseIndex
+from scenarios.running.client_summary import ClientSummary, offset_range, some
 
 MOST_LINES: Final = 10
 """The number of lines for what happened in the cluster. If there is more, the least important lines are left out, and counted."""
@@ -38,9 +35,6 @@ ORDINARY_ACTS: Final = frozenset(
     )
 )  # fmt: skip
 """The acts that are work, not disturbances. They are less important."""
-
-MOST_NAMES: Final = 3
-"""The number of partitions, brokers, or acts that a line names."""
 
 INDENT: Final = "    "
 LABEL: Final = 10
@@ -70,65 +64,6 @@ class Happening:
         return self.says.format(some(tuple(self.names)))
 
 
-@attrs.define
-class Waiting:
-    """The longest time for which a batch for a partition has waited for its acknowledgment.
-
-    Attributes:
-        begun: when the batch was sent, in µs.
-        waited: how long it has waited, in µs.
-        seq: the event that told of the wait.
-        ending: how the wait ended: `""` if the batch was acknowledged.
-    """
-
-    begun: int
-    waited: int
-    seq: int
-    ending: str = ""
-
-
-BatchKey = tuple[str, TopicPartition, int, int]
-"""What identifies a waiting batch: its producer, its partition, the time at which it was sent in µs, and the number of its records."""
-
-
-@attrs.define
-class Loss:
-    """Records of one partition that were lost for one reason. `acknowledged` and `read` count those that a client knew to be written."""
-
-    ranges: list[tuple[int, int]] = attrs.field(factory=list)
-    count: int = 0
-    acknowledged: int = 0
-    read: int = 0
-
-    def add(self, lost: LostRecords) -> None:
-        """Add a range of lost records."""
-        count = lost.end - lost.start
-        self.count += count
-        self.acknowledged += count * lost.acknowledged
-        self.read += count * lost.read
-        if self.ranges and self.ranges[-1][1] == lost.start:
-            self.ranges[-1] = self.ranges[-1][0], lost.end
-        else:
-            self.ranges.append((lost.start, lost.end))
-
-    def text(self, tp: TopicPartition) -> str:
-        """Return what was lost of a partition, in words."""
-        known = [f"{many:,} {word}" for many, word in ((self.acknowledged, "acknowledged"), (self.read, "already read")) if many]
-        place = some([_range(start, end) for start, end in self.ranges])
-        return f"{records(self.count)} of {tp} at {'offset' if self.count == 1 else 'offsets'} {place} ({', '.join(known) or 'none was acknowledged'})"
-
-
-def some(names: Sequence[str]) -> str:
-    """Return the first few names as a list, and the number of the others."""
-    if len(names) <= MOST_NAMES:
-        return ", ".join(names)
-    return f"{', '.join(names[:MOST_NAMES])}, and {len(names) - MOST_NAMES} more"
-
-
-def _range(start: int, end: int) -> str:
-    return f"{start:,}" if end - start == 1 else f"{start:,}–{end - 1:,}"
-
-
 def _some_of(ids: Sequence[int], does: str) -> str:
     """Return brokers with a verb: `b2 leaves`, `b2 and b3 leave`."""
     return f"{brokers(ids)} {does}{'s' if len(ids) == 1 else ''}"
@@ -155,7 +90,7 @@ def _elected(event: EventTuple) -> tuple[str, str, int]:
 
 def _truncated(event: EventTuple) -> tuple[str, str, int]:
     cut = events.Truncated(event)
-    return f"b{cut.broker} truncates {{}}", f"{cut.topic}-{cut.partition} (offsets {_range(cut.from_offset, cut.to_offset)})", 5
+    return f"b{cut.broker} truncates {{}}", f"{cut.topic}-{cut.partition} (offsets {offset_range(cut.from_offset, cut.to_offset)})", 5
 
 
 TOLD: Final[dict[str, Callable[[EventTuple], tuple[str, str, int]]]] = {
@@ -182,42 +117,23 @@ TOLD: Final[dict[str, Callable[[EventTuple], tuple[str, str, int]]]] = {
 }  # fmt: skip
 """For each kind of event that the summary tells of: the text, the name for its braces, and its importance."""
 
-COUNTED: Final[dict[str, str]] = {
-    events.ProcessedAgain.kind: "read twice",
-    events.RecordsSkipped.kind: "never read",
-    events.ProcessedTwice.kind: "processed twice",
-    events.NeverProcessed.kind: "never processed",
-    events.HalfVisible.kind: "visible although their transaction was aborted",
-    events.SucceededTwice.kind: "handled twice by a service",
-    events.RetryDropped.kind: "dropped by a retry service",
-    events.DeadLettered.kind: "put in a dead-letter topic",
-    events.RecordsOutOfOrder.kind: "stored out of order",
-    events.ProcessedOutOfOrder.kind: "processed out of order",
-    events.RecordsDuplicated.kind: "duplicated",
-}
-"""For each kind of event that reports a range of records to which something happened: what happened, in words."""
-
 
 class RunSummary:
-    """A sink that learns from the events of a run what happened. Pass every event from the first one on."""
+    """A sink that learns from the events of a run what happened. Pass every event from the first one on.
+
+    Attributes:
+        clients: what clients felt.
+    """
 
     def __init__(self) -> None:
         self._first_causes: Final = CauseIndex()
         self._acts: Final[dict[int, EventTuple]] = {}
         self._happenings: Final[list[Happening]] = []
-        self._waits: Final[dict[TopicPartition, Waiting]] = {}
-        self._unanswered: Final[dict[BatchKey, Waiting]] = {}
-        self._refused: Final[Counter[str]] = Counter()
-        self._given_up: Final[Counter[str]] = Counter()
-        self._counted: Final[dict[str, tuple[int, EventTuple]]] = {}
+        self.clients: Final = ClientSummary()
         self._handlers: Final[dict[str, Callable[[EventTuple], None]]] = {
             **dict.fromkeys(TOLD, self._tell),
-            **dict.fromkeys(COUNTED, self._count),
+            **self.clients.handlers,
             events.Acted.kind: self._act,
-            events.ProduceAcked.kind: self._answered,
-            events.ProduceWaiting.kind: self._waits_on,
-            events.ProduceGivenUp.kind: self._gave_up,
-            events.AppendRefused.kind: self._refuse,
         }
 
     def __call__(self, event: EventTuple) -> None:
@@ -248,43 +164,6 @@ class RunSummary:
     def _tell(self, event: EventTuple) -> None:
         self._add(event, *TOLD[kind_of(event)](event))
 
-    # --- clients ---------------------------------------------------------------------------------------------------
-
-    def _longest(self, tp: TopicPartition, wait: Waiting) -> None:
-        known = self._waits.get(tp)
-        if known is None or wait.waited > known.waited:
-            self._waits[tp] = wait
-
-    def _waits_on(self, event: EventTuple) -> None:
-        waiting = events.ProduceWaiting(event)
-        begun = time_of(event) - waiting.waited_us
-        key = waiting.producer, TopicPartition(waiting.topic, waiting.partition), begun, waiting.records
-        self._unanswered.setdefault(key, Waiting(begun, waiting.waited_us, seq_of(event), "unanswered"))
-
-    def _answered(self, event: EventTuple) -> None:
-        acked = events.ProduceAcked(event)
-        if acked.latency_us <= STALL_BOUND:
-            return
-        tp, begun = TopicPartition(acked.topic, acked.partition), time_of(event) - acked.latency_us
-        told = self._unanswered.pop((acked.producer, tp, begun, acked.records), None)
-        self._longest(tp, Waiting(begun, acked.latency_us, seq_of(event) if told is None else told.seq))
-
-    def _gave_up(self, event: EventTuple) -> None:
-        failed = events.ProduceGivenUp(event)
-        tp, begun = TopicPartition(failed.topic, failed.partition), time_of(event) - failed.waited_us
-        self._given_up[failed.error] += failed.records
-        self._unanswered.pop((failed.producer, tp, begun, failed.records), None)
-        self._longest(tp, Waiting(begun, failed.waited_us, seq_of(event), "given up"))
-
-    def _refuse(self, event: EventTuple) -> None:
-        self._refused[events.AppendRefused(event).error] += 1
-
-    def _count(self, event: EventTuple) -> None:
-        counted = KINDS[kind_of(event)](event)
-        many = counted.to_offset - counted.from_offset  # type: ignore[attr-defined]
-        before, first = self._counted.get(kind_of(event), (0, event))
-        self._counted[kind_of(event)] = before + many, first
-
     # --- the lines -------------------------------------------------------------------------------------------------
 
     def _act_behind(self, seq: int) -> int:
@@ -314,7 +193,7 @@ class RunSummary:
 
     def client_lines(self, end: int, acked: int, lost: Iterable[LostRecords]) -> Iterator[str]:
         """Yield what clients felt. The arguments are those of `lines`."""
-        for label, text in self._clients(end, acked, lost):
+        for label, text in self.clients.lines(end, acked, lost, self._act_behind, self.why):
             yield _line(label, text)
 
     def cluster_lines(self) -> Iterator[str]:
@@ -328,43 +207,6 @@ class RunSummary:
             before = time
         if len(kept) < len(told):
             yield _line("", f"and {count_of(len(told) - len(kept), 'less important line')} (isrlab run --log FILE writes everything)")
-
-    def _losses_of(self, lost: Iterable[LostRecords]) -> dict[tuple[TopicPartition, int], Loss]:
-        """Return the lost records by partition and by the act that led to the loss."""
-        found: dict[tuple[TopicPartition, int], Loss] = {}
-        for one in lost:
-            found.setdefault((one.tp, self._act_behind(one.event)), Loss()).add(one)
-        return found
-
-    def _clients(self, end: int, acked: int, lost: Iterable[LostRecords]) -> Iterator[tuple[str, str]]:
-        waits = dict(self._waits)
-        for (_, tp, _, _), wait in self._unanswered.items():
-            wait.waited = end - wait.begun
-            if tp not in waits or wait.waited > waits[tp].waited:
-                waits[tp] = wait
-        if waits:
-            tp, worst = max(waits.items(), key=lambda each: each[1].waited)
-            ended = {"": "", "unanswered": ", and has no answer yet", "given up": ", until the producer gave up"}[worst.ending]
-            others = f"; {count_of(len(waits) - 1, 'other partition')} had to wait, too" if len(waits) > 1 else ""
-            yield (
-                "writes",
-                f"{tp}: one waited for {format_duration(worst.waited)} from {format_duration(worst.begun)} on{ended}{self.why(worst.seq)}{others}",
-            )
-        if self._refused:
-            yield "refused", ", ".join(f"{count_of(many, 'time')}: {error}" for error, many in self._refused.most_common())
-        if self._given_up:
-            yield "given up", ", ".join(f"{records(many)}: {error}" for error, many in self._given_up.most_common())
-        losses = sorted(self._losses_of(lost).items(), key=lambda each: -each[1].count)
-        for (tp, act), loss in losses[:MOST_NAMES]:
-            yield "LOST", f"{loss.text(tp)}{self.why(act)}"
-        if len(losses) > MOST_NAMES:
-            rest = sum(loss.count for _, loss in losses[MOST_NAMES:])
-            yield "LOST", f"{records(rest)} in {count_of(len(losses) - MOST_NAMES, 'other place')}"
-        for kind, (many, first) in self._counted.items():
-            yield "records", f"{records(many)} {COUNTED[kind]}{self.why(seq_of(first))}"
-        total = sum(loss.count for _, loss in losses)
-        if acked or total:
-            yield "records", f"{acked:,} acknowledged, {f'{total:,}' if total else 'none'} lost"
 
 
 def _line(label: str, text: str) -> str:
