@@ -1,13 +1,13 @@
-"""Compares runs of one scenario under several releases: the first event that differs, and the final values.
+"""Compares runs of one scenario under several releases or settings: what clients felt, the first event that differs, and the final values.
 
-Two runs with the same seed produce the same events until the releases behave differently for the first time. The final values show the
+Two runs with the same seed produce the same events until the releases or the settings matter for the first time. The final values show the
 consequences of the first difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import attrs
 
@@ -17,8 +17,30 @@ from core.kafka.release import Release
 from core.lab.cluster import Cluster
 from core.sim.events import content_of, kind_of, time_of, values_of
 from core.sim.units import format_duration
+from scenarios.conditions.conditions import Term
+from scenarios.io.escaping import escape_line
 from scenarios.language.script import Scenario
+from scenarios.running.client_summary import ClientSummary, Felt, felt_rows
 from scenarios.running.runner import Result, Run, Sink
+
+MOST_VALUES: Final = 12
+"""The number of final values that two runs have different and that are printed."""
+
+
+@attrs.frozen
+class Case:
+    """One of the runs that are compared.
+
+    Attributes:
+        name: the name of the run.
+        scenario, release: what runs.
+        settings: the values that differ from those of the script, by their words.
+    """
+
+    name: str
+    scenario: Scenario
+    release: Release
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 @attrs.frozen
@@ -28,7 +50,9 @@ class Outcome:
     The values are those in the durability account and, for each partition, the leader, the ISR, and the LEO and HW of each replica.
     """
 
+    case: Case
     result: Result
+    felt: Felt
     values: tuple[tuple[str, str], ...]
 
 
@@ -54,7 +78,7 @@ class Difference:
 
 @attrs.frozen
 class Comparison:
-    """The runs of one scenario under several releases.
+    """The runs of one scenario under several releases or settings.
 
     `differences` has an entry for each run after the first: its first difference from the first run, or None if all events are the same.
     """
@@ -110,12 +134,6 @@ def partition_of(event: EventTuple) -> str:
     return "" if of is None else str(TopicPartition(*of(event)))
 
 
-def outcome_of(run: Run) -> Outcome:
-    """Return the outcome of a finished run."""
-    cluster = run.cluster
-    return Outcome(run.result(), tuple(_values(cluster)))
-
-
 def _values(cluster: Cluster) -> list[tuple[str, str]]:
     account, view = cluster.account, cluster.view()
     values = [
@@ -135,8 +153,26 @@ def _values(cluster: Cluster) -> list[tuple[str, str]]:
     return values
 
 
-def compare(scenario: Scenario, releases: Sequence[Release], seed: int | None = None, sinks: Sequence[Sink | None] = ()) -> Comparison:
-    """Run a scenario under each release, and compare each run with the first.
+def releases_as_cases(scenario: Scenario, releases: Sequence[Release]) -> list[Case]:
+    """Return a run of a scenario under each release."""
+    return [Case(release.name, scenario, release) for release in releases]
+
+
+def compare(
+    cases: Sequence[Case],
+    seed: int | None = None,
+    sinks: Sequence[Sink | None] = (),
+    *,
+    readings: Sequence[Term] = (),
+    through: Callable[[Run], object] = Run.run,
+) -> Comparison:
+    """Run each case, and compare each run with the first.
+
+    Args:
+        cases: the runs.
+        seed: the seed of all runs; None for that of the scenario.
+        sinks: for each run, what also takes its events.
+        readings, through: what callers read from the runs, and how they go through a run to its end.
 
     Raises:
         ScriptError: the cluster of the scenario cannot be built.
@@ -144,18 +180,18 @@ def compare(scenario: Scenario, releases: Sequence[Release], seed: int | None = 
     reference: list[EventTuple] = []
     outcomes: list[Outcome] = []
     differences: list[Difference | None] = []
-    for number, release in enumerate(releases):
+    for number, case in enumerate(cases):
         further = sinks[number] if number < len(sinks) else None
-        if number == 0:
-            run = Run(scenario, release, seed, _both(reference.append, further))
-            run.run()
-        else:
-            same = Same(reference, further)
-            run = Run(scenario, release, seed, same)
-            run.run()
+        same = None if number == 0 else Same(reference, further)
+        clients = ClientSummary()
+        run = Run(case.scenario, case.release, seed, _both(clients, same or _both(reference.append, further)), readings=readings)
+        through(run)
+        if same is not None:
             differences.append(same.difference())
-        outcomes.append(outcome_of(run))
-    return Comparison(scenario.name, tuple(outcomes), tuple(differences))
+        result = attrs.evolve(run.result(), settings=case.settings)
+        felt = clients.felt(result.time, result.harm)
+        outcomes.append(Outcome(case, result, felt, tuple(_values(run.cluster))))
+    return Comparison(cases[0].scenario.name, tuple(outcomes), tuple(differences))
 
 
 def _both(first: Sink, second: Sink | None) -> Sink:
@@ -173,12 +209,63 @@ def _both(first: Sink, second: Sink | None) -> Sink:
 # --- in words ------------------------------------------------------------------------------------------------------
 
 
+def side_by_side(comparison: Comparison) -> list[str]:
+    """Return a table with a column for each run: what clients felt, the values that were asked for, failed expectations, and, if the settings
+    vary, the final values that differ.
+    """
+    outcomes = comparison.outcomes
+    rows = _heads(outcomes)
+    rows += [(row.label, row.values, row.differs) for row in felt_rows([one.felt for one in outcomes])]
+    shown = [{(one.time, one.reading): one.value for one in outcome.result.shown} for outcome in outcomes]
+    for time, reading in sorted({key for values in shown for key in values}):
+        rows.append(_row(f"{reading} at {format_duration(time)}", [each.get((time, reading), "-") for each in shown]))
+    failed = [str(len(one.result.failures)) for one in outcomes]
+    if any(count != "0" for count in failed):
+        rows.append(_row("failed expectations", failed))
+    if outcomes[-1].case.settings:
+        finals = [dict(one.values) for one in outcomes]
+        names = dict.fromkeys(name for values in finals for name in values if not name.startswith(("records ", "of them ")))
+        parted = [row for name in names if (row := _row(name, [values.get(name, "-") for values in finals]))[2]]
+        rows += parted[:MOST_VALUES]
+        if len(parted) > MOST_VALUES:
+            rows.append((f"and {len(parted) - MOST_VALUES:,} more values that differ (--json lists all)", (), False))
+    label = max(len(row[0]) for row in rows if row[1])
+    widths = [max(len(row[1][at]) for row in rows if row[1]) for at in range(len(outcomes))]
+    table = []
+    for name, values, differs in rows:
+        cells = "  ".join(f"{value:<{width}}" for value, width in zip(values, widths, strict=False))
+        table.append(escape_line(f"  {'≠' if differs else ' '} {name:<{label}}  {cells}".rstrip()))
+    return table
+
+
+def _heads(outcomes: Sequence[Outcome]) -> list[tuple[str, tuple[str, ...], bool]]:
+    """Return the rows above a table: the name of each run, and below it the settings that vary."""
+    settings = [dict(one.case.settings) for one in outcomes]
+    words = dict.fromkeys(word for given in settings for word in given)
+    return [
+        ("", tuple(_names(outcomes)), False),
+        *((word, tuple(given.get(word, "as given") for given in settings), False) for word in words),
+    ]
+
+
+def _names(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return short names of runs: the releases, or numbers if the settings differ, too."""
+    numbered = any(one.case.settings for one in outcomes)
+    return [f"run {number}" if numbered else one.case.name for number, one in enumerate(outcomes, 1)]
+
+
+def _row(name: str, values: Sequence[str]) -> tuple[str, tuple[str, ...], bool]:
+    return name, tuple(values), len(set(values)) > 1
+
+
 def lines(comparison: Comparison) -> list[str]:
-    """Return a comparison as lines of text: the first difference, then the final values that differ."""
+    """Return a comparison as lines of text: for each run after the first, the first difference, then the final values that differ unless the
+    table beside (`side_by_side`) has them.
+    """
     said: list[str] = []
-    base = comparison.outcomes[0]
-    for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):
-        names = (base.result.under, outcome.result.under)
+    base, every = comparison.outcomes[0], _names(comparison.outcomes)
+    for name, outcome, difference in zip(every[1:], comparison.outcomes[1:], comparison.differences, strict=True):
+        names = (every[0], name)
         width = max(map(len, names))
         if difference is None:
             said.append(f"{comparison.scenario}: {names[0]} and {names[1]} produce the same {base.result.events} events")
@@ -189,12 +276,16 @@ def lines(comparison: Comparison) -> list[str]:
         )
         if difference.after:
             said.append(f"  after          {difference.after}")
-        for name, event in zip(names, (difference.first, difference.second), strict=True):
-            said.append(f"  {name:<{max(width, 14)}} {_event_in_words(event, difference)}")
+        for told, event in zip(names, (difference.first, difference.second), strict=True):
+            said.append(f"  {told:<{max(width, 14)}} {_event_in_words(event, difference)}")
+        if outcome.case.settings:
+            continue
         rows = unlike(base, outcome)
         said.append("at the end:" if rows else "at the end, the two runs have the same state")
         longest = max((len(row[0]) for row in rows), default=0)
-        said.extend(f"  {row[0]:<{longest}}  {names[0]}: {row[1]}; {names[1]}: {row[2]}" for row in rows)
+        said.extend(f"  {row[0]:<{longest}}  {names[0]}: {row[1]}; {names[1]}: {row[2]}" for row in rows[:MOST_VALUES])
+        if len(rows) > MOST_VALUES:
+            said.append(f"  and {len(rows) - MOST_VALUES:,} more values (--json lists all)")
     return said
 
 
@@ -230,6 +321,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
     for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):
         pairs.append(
             {
+                "runs": [base.case.name, outcome.case.name],
                 "releases": [base.result.under, outcome.result.under],
                 "first_difference": None if difference is None else _difference_as_data(difference),
                 "unlike": [{"what": name, "values": [mine, theirs]} for name, mine, theirs in unlike(base, outcome)],
@@ -237,7 +329,17 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
         )
     return {
         "scenario": comparison.scenario,
-        "outcomes": [{"release": one.result.under, "held": one.result.held, "values": dict(one.values)} for one in comparison.outcomes],
+        "outcomes": [
+            {
+                "run": one.case.name,
+                "release": one.result.under,
+                "settings": dict(one.case.settings),
+                "held": one.result.held,
+                "felt": one.felt.as_data(),
+                "values": dict(one.values),
+            }
+            for one in comparison.outcomes
+        ],
         "pairs": pairs,
     }
 
@@ -255,4 +357,4 @@ def _difference_as_data(difference: Difference) -> dict[str, Any]:
     }
 
 
-__all__ = ["Comparison", "Difference", "Outcome", "as_data", "compare", "lines", "unlike"]
+__all__ = ["Case", "Comparison", "Difference", "Outcome", "as_data", "compare", "lines", "releases_as_cases", "side_by_side", "unlike"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def lines(result: RunResult) -> Iterator[str]:
     """For each run, yield `ok name (release or system)`, or `FAILED name (release or system)` and a few lines for each failure."""
     count = len(result.checks)
-    about = f"{result.scenario} ({result.under}): {count} expectation{'' if count == 1 else 's'}, {format_duration(result.time)}, {result.events} events"
+    about = f"{result.scenario} ({result.title}): {count} expectation{'' if count == 1 else 's'}, {format_duration(result.time)}, {result.events} events"
     if result.held:
         yield f"ok {about}"
         return
@@ -53,6 +53,7 @@ def as_data(results: Iterable[Result | ModelResult]) -> dict[str, Any]:
             "scenario": result.scenario,
             "file": result.source,
             "release" if isinstance(result, Result) else "system": result.under,
+            **({"settings": dict(result.settings)} if isinstance(result, Result) and result.settings else {}),
             "seed": result.seed,
             "held": result.held,
             "time_us": result.time,
@@ -126,7 +127,7 @@ def as_junit(results: Sequence[RunResult]) -> str:
     failed = sum(len(result.failures) for result in results)
     parts = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="isrlab" tests="{total}" failures="{failed}">']
     for result in results:
-        name = quoteattr(f"{result.scenario} ({result.under})")
+        name = quoteattr(f"{result.scenario} ({result.title})")
         parts.append(
             f'  <testsuite name={name} tests="{len(result.checks)}" failures="{len(result.failures)}" errors="0" time="{result.time / SECOND:.6f}">'
         )

@@ -110,6 +110,11 @@ class RunResult:
     checks: tuple[Check, ...]
 
     @property
+    def title(self) -> str:
+        """What the script ran under, in a line."""
+        return self.under
+
+    @property
     def held(self) -> bool:
         """Whether all expectations held."""
         return all(check.state is State.HELD for check in self.checks)
@@ -122,10 +127,21 @@ class RunResult:
 
 @attrs.frozen
 class Result(RunResult):
-    """The result of a run under a release of Kafka. `shown` are the values that the script or its caller asked for, in order."""
+    """The result of a run under a release of Kafka.
+
+    Attributes:
+        harm: the durability account at the end.
+        shown: the values that the script or its caller asked for, in order.
+        settings: the values that differ from those of the script, by their words.
+    """
 
     harm: Harm
     shown: tuple[ShownValue, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def title(self) -> str:
+        return ", ".join((self.under, *(f"{word}={value}" for word, value in self.settings if word != "release")))
 
 
 class LiveMoment:

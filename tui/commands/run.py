@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scenarios.gc_disabled import gc_disabled
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from core.kafka.release import Release
     from scenarios.language.script import Scenario
     from scenarios.models.script import ModelScenario
-    from scenarios.running.comparison import Comparison
+    from scenarios.running.comparison import Case, Comparison
     from scenarios.running.model_runner import ModelResult
     from scenarios.running.run_summary import RunSummary
     from scenarios.running.runner import Result
     from scenarios.running.shown_readings import ShownReadings
+    from scenarios.variations.variation import Variation
     from tui.commands.run_watch import RunWatch
 
 
@@ -59,6 +61,13 @@ def add_commands(commands: Any) -> None:
         action="append",
         metavar="TIME",
         help="the virtual time at which --show reads, for example 16s; by default, the end of the run",
+    )
+    run.add_argument(
+        "--vary",
+        action="append",
+        metavar="SETTING=VALUE,...",
+        help="run the scenario with each value and compare the runs, for example --vary min.insync.replicas=1,2 --vary acks=1,all; up to "
+        "four runs; a single value is compared with the scenario as it is; 'release' and the words of sweeps can vary, too",
     )
     run.add_argument("--quiet", "-q", action="store_true", help="do not print what happened, only whether the expectations held")
     run.add_argument("--json", action="store_true", help="print the results as one JSON document")
@@ -103,14 +112,15 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
         raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release is given twice; name different releases")
     features = features_of(arguments.feature)
     views = ShownReadings.of(arguments.show or (), arguments.at or ())
+    variations = _variations(arguments, wanted)
     loaded = [catalogue.load_any(name) for name in arguments.scenarios or catalogue.names()]
     scenarios = [one.with_features(features) for one in loaded if isinstance(one, Scenario)]
     models = [one for one in loaded if not isinstance(one, Scenario)]
-    if views.terms and (models or len(wanted) > 1 or not scenarios):
-        raise InputError("--show: works for runs of Kafka scenarios under one release at a time")
+    if views.terms and (models or not scenarios):
+        raise InputError("--show: works for runs of Kafka scenarios")
     if models and arguments.scenarios:
         _refuse_options_of_kafka(arguments, models)
-    elif arguments.log or wanted or features:
+    elif arguments.log or wanted or features or variations:
         models = []  # the rest of the library has neither releases nor event logs
     for scenario in scenarios:
         views.check(scenario)
@@ -118,7 +128,8 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
             raise InputError(
                 f"{scenario.source}: nothing to run: the script has neither steps nor expectations; 'isrlab play' plays its cluster"
             )
-    runs = [(scenario, under) for scenario in scenarios for under in releases_of(scenario, wanted)]
+    groups = [group for scenario in scenarios for group in _groups(scenario, releases_of(scenario, wanted), variations, len(wanted) > 1)]
+    runs = [case for group in groups for case in group]
     for scenario in scenarios:
         print_messages(*(f"warning: {line}" for line in warnings(scenario, releases_of(scenario, wanted))))
     logs = _log_paths(arguments.log, runs)
@@ -129,28 +140,21 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
     compared: list[Comparison] = []
     details: list[list[str]] = []
     with raise_on_signals():
-        if len(wanted) > 1:
-            for number, scenario in enumerate(scenarios):
+        written = iter(logs)
+        for group in groups:
+            if len(group) > 1:
                 compared.append(
-                    _compare(
-                        scenario,
-                        releases_of(scenario, wanted),
-                        seed,
-                        logs[number * len(wanted) :],
-                        None if arguments.json else print_all,
-                        watch,
-                    )
+                    _compare(group, seed, list(islice(written, len(group))), None if arguments.json else print_all, watch, views)
                 )
                 done.extend(outcome.result for outcome in compared[-1].outcomes)
-        else:
-            for (scenario, under), log in zip(runs, logs, strict=True):
-                told = None if arguments.quiet or not arguments.scenarios else RunSummary()
-                result = _run_one(scenario, under, seed, log, watch, told, views)
-                done.append(result)
-                happened = [] if told is None else list(told.lines(result.time, result.harm.acked, result.harm.losses))
-                details.append(happened)
-                if not arguments.json:
-                    print_all([*results.lines(result), *happened, *results.shown_lines(result)])
+                continue
+            told = None if arguments.quiet or not arguments.scenarios else RunSummary()
+            result = _run_one(group[0].scenario, group[0].release, seed, next(written), watch, told, views)
+            done.append(result)
+            happened = [] if told is None else list(told.lines(result.time, result.harm.acked, result.harm.losses))
+            details.append(happened)
+            if not arguments.json:
+                print_all([*results.lines(result), *happened, *results.shown_lines(result)])
         for counted in _run_model_scenarios(models, seed, watch):
             done.append(counted)
             if not arguments.json:
@@ -174,11 +178,61 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
     return HELD if all(result.held for result in done) else FAILED
 
 
+def _variations(arguments: argparse.Namespace, wanted: Sequence[Release]) -> tuple[Variation, ...]:
+    """Return the runs that the option `--vary` asks for."""
+    from scenarios.errors import InputError
+
+    if not arguments.vary:
+        return ()
+    from scenarios.variations.variation import read_variations
+
+    if not arguments.scenarios:
+        raise InputError("--vary: name the scenarios whose runs are compared")
+    if len(wanted) > 1:
+        raise InputError(f"--release: with --vary, write --vary release={','.join(release.name for release in wanted)}")
+    try:
+        return read_variations(arguments.vary)
+    except InputError as wrong:
+        raise InputError(f"--vary: {wrong}") from None
+
+
+def _groups(scenario: Scenario, releases: Sequence[Release], variations: Sequence[Variation], together: bool) -> Iterator[list[Case]]:
+    """Yield the runs of a scenario: those that are compared are in one group.
+
+    Args:
+        scenario: the scenario.
+        releases: the releases under which it runs.
+        variations: the variations that are compared; none to compare nothing, or releases.
+        together: whether the releases are compared.
+    """
+    from scenarios.errors import InputError
+    from scenarios.running.comparison import Case, releases_as_cases
+
+    if not variations:
+        cases = releases_as_cases(scenario, releases)
+        yield from ([cases] if together else [[case] for case in cases])
+        return
+    from scenarios.variations.variation import VariedRun
+
+    for release in releases[-1:] if any(word == "release" for word, _ in variations[-1].values) else releases:
+        try:
+            varied = [VariedRun.of(variation, scenario.spec, release) for variation in variations]
+        except InputError as wrong:
+            raise InputError(f"--vary: {scenario.name}: {wrong}") from None
+        yield [Case(one.name, one.scenario(scenario), one.release, one.values) for one in varied]
+
+
 def _refuse_options_of_kafka(arguments: argparse.Namespace, scenarios: Sequence[ModelScenario]) -> None:
     """Refuse options that make no sense for scripts of other replication models."""
     from scenarios.errors import InputError
 
-    for option, lacks in (("release", "Kafka releases"), ("feature", "Kafka features"), ("log", "event log in Kafka's format")):
+    lacking = (
+        ("release", "Kafka releases"),
+        ("feature", "Kafka features"),
+        ("log", "event log in Kafka's format"),
+        ("vary", "settings of Kafka"),
+    )
+    for option, lacks in lacking:
         if getattr(arguments, option):
             raise InputError(f"--{option}: {scenarios[0].source} runs other replication models, which have no {lacks}")
 
@@ -203,7 +257,7 @@ def _run_models(arguments: argparse.Namespace, watch: RunWatch) -> int:
         from scenarios.io.termination_signals import raise_on_signals
         from scenarios.running import models
 
-    for option in ("release", "feature", "log", "junit", "json", "show", "at"):
+    for option in ("release", "feature", "log", "junit", "json", "show", "at", "vary"):
         if getattr(arguments, option):
             raise InputError(f"--{option}: cannot be combined with --model")
     seed = seed_of(arguments.seed)
@@ -263,34 +317,38 @@ def _both(writer: Callable[[Any], None], told: RunSummary | None) -> Callable[[A
 
 
 def _compare(
-    scenario: Scenario,
-    releases: Sequence[Release],
+    cases: Sequence[Case],
     seed: int | None,
     logs: Sequence[str | None],
     print_all: Callable[[Iterable[str]], None] | None,
     watch: RunWatch,
+    views: ShownReadings,
 ) -> Comparison:
-    """Run a scenario under several releases. Report the result of each run, and the first difference."""
+    """Run cases of a scenario. Report the result of each run, what clients felt in each, and the first difference."""
     from scenarios.logs.log_header import make_header
     from scenarios.logs.log_writer import LogWriter
     from scenarios.running import comparison, results
 
     with contextlib.ExitStack() as stack:
         writers: list[LogWriter | None] = []
-        for release, log in zip(releases, logs, strict=False):
-            header = make_header(scenario.spec, release, scenario.seed if seed is None else seed, scenario.name)
+        for case, log in zip(cases, logs, strict=False):
+            scenario = case.scenario
+            header = make_header(scenario.spec, case.release, scenario.seed if seed is None else seed, scenario.name)
             writers.append(None if log is None else stack.enter_context(LogWriter(log, header)))
         for writer in writers:
             if writer is not None:
                 writer.begin()
-        with watch.over(f"{scenario.name} ({', '.join(release.name for release in releases)})"):
-            compared = comparison.compare(scenario, releases, seed, [watch.sink(writer) for writer in writers])
+        with watch.over(f"{cases[0].scenario.name} ({', '.join(case.name for case in cases)})"):
+            sinks = [watch.sink(writer) for writer in writers]
+            compared = comparison.compare(cases, seed, sinks, readings=views.terms, through=views.run)
         for writer, outcome in zip(writers, compared.outcomes, strict=False):
             if writer is not None:
                 writer.close(outcome.result.time)
     if print_all is not None:
         for outcome in compared.outcomes:
-            print_all([*results.lines(outcome.result), *results.shown_lines(outcome.result)])
+            said = list(results.lines(outcome.result))
+            print_all(said[:1] if outcome.case.settings else said)
+        print_all(comparison.side_by_side(compared))
         print_all(comparison.lines(compared))
     return compared
 
@@ -302,7 +360,7 @@ def _is_directory(wanted: str) -> bool:
 def _check_files(
     arguments: argparse.Namespace,
     scenarios: Sequence[Scenario],
-    runs: Sequence[tuple[Scenario, Release]],
+    runs: Sequence[Case],
     logs: Sequence[str | None],
     seed: int | None,
 ) -> None:
@@ -322,8 +380,8 @@ def _check_files(
         outputs["--log"] = arguments.log
     check_outputs(outputs, sources)
     if len(runs) > 1:
-        for scenario, under in runs:
-            Run(scenario, under, seed)
+        for case in runs:
+            Run(case.scenario, case.release, seed)
     if arguments.log is not None and _is_directory(arguments.log):
         try:
             os.makedirs(arguments.log, exist_ok=True)
@@ -331,27 +389,33 @@ def _check_files(
             raise InputError(f"{arguments.log}: cannot be created: {wrong.strerror or wrong}") from None
 
 
-def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list[str | None]:
+def _log_paths(wanted: str | None, runs: list[Case]) -> list[str | None]:
     """Return the path of the event log for each run: the given file, or a separate file for each run in the given directory."""
     from scenarios.errors import InputError
 
     if wanted is None:
         return [None] * len(runs)
     if _is_directory(wanted):
-        paths = [os.path.join(wanted, f"{scenario.name}-{release.name}.jsonl".replace(" ", "-")) for scenario, release in runs]
+        paths = [os.path.join(wanted, f"{_file_name(case)}.jsonl") for case in runs]
         first: dict[str, str] = {}
-        for path, (scenario, _) in zip(paths, runs, strict=True):
+        for path, case in zip(paths, runs, strict=True):
             if path in first:
                 raise InputError(
-                    f"--log: {first[path]} and {scenario.source} would both write {path}; give them different names "
+                    f"--log: {first[path]} and {case.scenario.source} would both write {path}; give them different names "
                     "('scenario:') or run one at a time"
                 )
-            first[path] = scenario.source
+            first[path] = case.scenario.source
         return list(paths)
     if len(runs) != 1:
-        names = ", ".join(f"{scenario.name} ({release.name})" for scenario, release in runs[:4])
+        names = ", ".join(f"{case.scenario.name} ({case.name})" for case in runs[:4])
         raise InputError(
             f"--log: one file cannot hold {len(runs)} runs ({names}{' …' if len(runs) > 4 else ''}); name one scenario and a "
             "--release, or a directory ending in '/'"
         )
     return [wanted]
+
+
+def _file_name(case: Case) -> str:
+    """Return the name of the event log of a run, without its extension."""
+    values = "".join(f"-{word}-{value}" for word, value in case.settings if word != "release")
+    return f"{case.scenario.name}-{case.release.name}{values}".replace(" ", "-").replace("/", "-")

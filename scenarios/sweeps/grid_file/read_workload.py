@@ -9,13 +9,12 @@ from core.sim.units import US_PER_MS
 from scenarios.language.nodes import Node
 from scenarios.language.values import as_bool, as_client_name, as_duration, as_fields, as_int, as_items, as_text, as_word
 from scenarios.sweeps.simulation.kafka.cell import ProducerLoad
+from scenarios.variations.changes import ACKS
 
 MAX_RATE: Final = 10_000_000
 """The maximum rate of a producer, in records per second."""
 
 _PRODUCER: Final = ("producer", "topic", "rate", "acks", "every", "between", "bytes", "idempotence")
-
-ACKS: Final = ("0", "1", "all")
 
 
 def read_workload(node: Node, topics: list[str] | None) -> tuple[ProducerLoad, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from core.kafka.events import explain
 from core.kafka.release import RELEASES, Release
 from scenarios import catalogue
 from scenarios.errors import ScriptError
-from scenarios.language.script import read_script, releases_of
+from scenarios.language.script import Scenario, read_script, releases_of
 from scenarios.running import comparison
 from tui.cli import main
 
@@ -31,8 +32,12 @@ steps:
 """
 
 
+def compare(scenario: Scenario, releases: tuple[Release, ...]) -> comparison.Comparison:
+    return comparison.compare(comparison.releases_as_cases(scenario, releases))
+
+
 def test_e1_parts_where_the_follower_cuts() -> None:
-    compared = comparison.compare(catalogue.load("e1-data-loss"), (RELEASES["0.10.2"], RELEASES["4.3"]))
+    compared = compare(catalogue.load("e1-data-loss"), (RELEASES["0.10.2"], RELEASES["4.3"]))
     (difference,) = compared.differences
     assert difference is not None
     assert (difference.partition, difference.after) == ("orders-0", 'You: bounce {"broker":1}')
@@ -70,7 +75,7 @@ def test_columns_that_differ_are_named_only_if_both_events_have_the_same_descrip
 
 
 def test_the_same_rules_give_the_same_events() -> None:
-    compared = comparison.compare(catalogue.load("f1-acks"), (RELEASES["3.6"], RELEASES["4.3"], RELEASES["4.0"]))
+    compared = compare(catalogue.load("f1-acks"), (RELEASES["3.6"], RELEASES["4.3"], RELEASES["4.0"]))
     assert compared.differences == (None, None)
     assert comparison.lines(compared)[0].startswith("f1-acks: 3.6 and 4.3 produce the same ")
 
@@ -100,7 +105,7 @@ def test_a_script_switches_guards_off() -> None:
     (release,) = releases_of(scenario, (Release.named("3.6"),))
     assert release == Release.named("3.6").without(["request-time-leo"])
     for name in RELEASES:
-        compared = comparison.compare(scenario, releases_of(scenario, (Release.named(name),)))
+        compared = compare(scenario, releases_of(scenario, (Release.named(name),)))
         assert compared.outcomes[0].result.held
         assert [check.text for check in compared.outcomes[0].result.checks] == ["hw(t-0) == 5"]
 
@@ -118,3 +123,50 @@ def test_a_wrong_guard_is_refused(old: str, new: str, said: str) -> None:
     with pytest.raises(ScriptError, match="guard") as refused:
         read_script(SCRIPT.replace(old, new), "lost-answer.yaml")
     assert said in str(refused.value)
+
+
+VARIED = """
+scenario: one-left
+cluster: {brokers: 3, topics: {orders: {replicas: [[1, 2, 3]], config: {min.insync.replicas: 2}}}}
+timeline:
+  - load: {topic: orders, rate: 20, acks: all, producer: app}
+  - {at: 1s, kill: 2}
+  - {at: 1s, kill: 3}
+  - {at: 30s, kill: 1, show: 'isr(orders-0)'}
+  - {at: 31s, start: 3}
+  - {at: 60s, expect: {lost: 0}}
+"""
+
+
+def test_settings_side_by_side(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = tmp_path / "one-left.yaml"
+    script.write_text(VARIED)
+    settings = ("min.insync.replicas=1,2", "unclean.leader.election.enable=true,false")
+    asked = ["run", str(script), *(word for one in settings for word in ("--vary", one))]
+    assert main(asked) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines[:2]] == [
+        "FAILED one-left (4.3, min.insync.replicas=1, unclean.leader.election.enable=true)",
+        "ok one-left (4.3, min.insync.replicas=1, unclean.leader.election.enable=false)",
+    ]
+    table = [" | ".join(re.split("  +", line.strip())) for line in lines[4:13]]
+    assert table == [
+        "run 1 | run 2 | run 3 | run 4",
+        "min.insync.replicas | 1 | 1 | 2 | 2",
+        "unclean.leader.election.enable | true | false | true | false",
+        "≠ acknowledged | 1,199 | 599 | 19 | 19",
+        "≠ refused | 5 times | 0 | 20 times | 0",
+        "≠ lost | 580 | 0 | 0 | 0",
+        "≠ longest wait | 10.454s | 30s | 59s | 59s",
+        "isr(orders-0) at 30s | [1] | [1] | [1] | [1]",
+        "≠ failed expectations | 1 | 0 | 0 | 0",
+    ]
+    assert "first difference between run 1 and run 2: event 2126 at 34.504s, orders-0" in lines
+    assert main([*asked, "--json", "--log", f"{tmp_path}/logs/"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    (compared,) = document["comparisons"]
+    assert [run["settings"]["min.insync.replicas"] for run in document["runs"]] == ["1", "1", "2", "2"]
+    for run, outcome in zip(document["runs"], compared["outcomes"], strict=True):
+        assert outcome["felt"]["lost"] == run["durability"]["lost"]
+        assert outcome["felt"]["acknowledged"] == run["durability"]["acknowledged"]
+    assert len(list((tmp_path / "logs").iterdir())) == 4
