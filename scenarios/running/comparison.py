@@ -15,6 +15,7 @@ from core.kafka.events import KINDS, PARTITION_OF, EventTuple, explain
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import Release
 from core.lab.cluster import Cluster
+from core.lab.history.parallel_run import is_same_act
 from core.sim.events import content_of, kind_of, time_of, values_of
 from core.sim.units import format_duration
 from scenarios.conditions.conditions import Term
@@ -91,9 +92,11 @@ class Comparison:
 class Same:
     """A sink that compares the events of a run with the events of another run, and remembers the first difference."""
 
-    def __init__(self, reference: Sequence[EventTuple], further: Sink | None = None) -> None:
+    def __init__(self, reference: Sequence[EventTuple], further: Sink | None = None, *, varied: bool = False) -> None:
+        """Compare with the events of another run. If settings vary, an act with another setting is no difference; what it leads to is."""
         self._reference = reference
         self._further = further
+        self._varied = varied
         self._count = 0
         self.found: tuple[int, EventTuple | None, EventTuple] | None = None
 
@@ -102,7 +105,7 @@ class Same:
         at, self._count = self._count, self._count + 1
         if self.found is None:
             other = self._reference[at] if at < len(self._reference) else None
-            if other is None or content_of(event) != content_of(other):
+            if other is None or (content_of(event) != content_of(other) and not (self._varied and is_same_act(event, other))):
                 self.found = (at, other, event)
         if self._further is not None:
             self._further(event)
@@ -182,7 +185,7 @@ def compare(
     differences: list[Difference | None] = []
     for number, case in enumerate(cases):
         further = sinks[number] if number < len(sinks) else None
-        same = None if number == 0 else Same(reference, further)
+        same = None if number == 0 else Same(reference, further, varied=bool(case.settings))
         clients = ClientSummary()
         run = Run(case.scenario, case.release, seed, _both(clients, same or _both(reference.append, further)), readings=readings)
         through(run)

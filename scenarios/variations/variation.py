@@ -104,9 +104,9 @@ class VariedRun:
         return attrs.evolve(scenario, spec=self.spec, steps=steps)
 
 
-def read_variations(written_values: Sequence[str], most: int = MOST_RUNS) -> tuple[Variation, ...]:
+def read_variations(written_values: Sequence[str], most: int = MOST_RUNS, *, beside: bool = False) -> tuple[Variation, ...]:
     """Read values that vary, each as `word=value,value`, and return a variation for each combination of them. If there is only one, the run
-    as it is given comes first.
+    as it is given comes first, unless the variations are `beside` it anyway.
 
     Raises:
         InputError: a word cannot vary, or there are more than `most` runs.
@@ -130,7 +130,7 @@ def read_variations(written_values: Sequence[str], most: int = MOST_RUNS) -> tup
     except ScriptError as wrong:
         raise InputError(_message(wrong)) from None
     found = tuple(Variation(chosen) for chosen in itertools.product(*axes))
-    if len(found) == 1:
+    if len(found) == 1 and not beside:
         found = (Variation(), *found)
     if len(found) > most:
         product = " × ".join(str(len(axis)) for axis in axes)

@@ -20,6 +20,7 @@ from scenarios import catalogue
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text, showing
 from tui.app.screenshot import without_fonts
+from tui.pages.compare import ComparePage
 from tui.session.loading import LoadedSession
 from tui.session.play_target import PlayTarget
 from tui.terminal.filters import to_ascii
@@ -68,10 +69,12 @@ async def played() -> LoadedSession:
 async def picture(screen: str, look: str) -> tuple[str, str]:
     """Return the text and the SVG of a screen of the session at 19 s."""
     size, wanted = LOOKS[look]
-    async with showing(await played(), size=size, **wanted) as (app, _, pilot):
+    async with showing(await played(), size=size, **wanted) as (app, main_screen, pilot):
         for key in SCREENS[screen]:
             await pilot.press(key)
             await pilot.pause()
+        while isinstance(page := main_screen.pages.page, ComparePage) and not page._arrived:
+            await pilot.pause(0.01)
         for field in app.screen.query(Input):
             field.cursor_blink = False  # a blinking cursor would be in some pictures only
         await pilot.pause()

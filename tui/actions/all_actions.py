@@ -276,8 +276,13 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "screen-compare", ("8",), "compare",
-        "Show this session beside another run: the same script under another release, or another branch. Differences are marked.", SCREENS,
+        "Show this session beside up to three other runs of the same script and acts: with other settings, under another release, or another "
+        "branch. Differences and what clients felt are marked.", SCREENS,
         page="compare", footer=47,
+    ),
+    Action(
+        "what-if", ("ampersand",), "what if", "Compare this session with a run in which a setting is different, for example min.insync.replicas=1 or "
+        "acks=0,all. The run performs the acts of the session, and goes on and back with it.", SCREENS, call="what_if", shown="&", footer=52,
     ),
     Action(
         "screen-transactions", ("9",), "transactions",

@@ -168,6 +168,11 @@ class Navigation:
             self.screen.refresh_view()
         return page
 
+    def what_if(self) -> None:
+        """Open the page that compares runs, and ask for a setting that is different in another run."""
+        page = self.open_page("compare")
+        page.what_if()
+
     def leave_page(self) -> None:
         """Return to the overview."""
         if self.pages.close():

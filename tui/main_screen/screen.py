@@ -158,6 +158,7 @@ class MainScreen(Screen[None]):
             "zoom": navigation.zoom,
             "back": navigation.back,
             "leave_page_now": navigation.leave_page,
+            "what_if": navigation.what_if,
         }
 
     # --- for pages and handlers --------------------------------------------------------------------------------------

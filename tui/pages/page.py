@@ -139,6 +139,9 @@ class Page:
     def click(self, x: int, y: int, meta: dict[str, object]) -> None:
         """Handle a click at a cell of the page. `meta` is the metadata of the clicked text."""
 
+    def what_if(self) -> None:
+        """Ask for a setting that is different in another run. Only the page that compares runs does this."""
+
     def filter(self) -> bool:
         """Handle the key that changes how much is shown. Return False if the page does not use the key."""
         return False

@@ -23,8 +23,10 @@ from tui.session.scenario_state import ScenarioState
 from tui.session.session import Session
 
 if TYPE_CHECKING:
+    from scenarios.language.script import Scenario
     from scenarios.lessons.player import Player
     from scenarios.logs.log_header import Header
+    from scenarios.variations.variation import VariedRun
 
 DEFAULT_SPEC: Final = ClusterSpec(
     brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
@@ -60,6 +62,7 @@ class LoadedSession(ReprMixin):
         log: the file to which the event log is written during the session, or None.
         header: the function that returns the first line of the event log.
         under: the function that starts the same cluster or scenario again under a given release.
+        varied: the function that starts the same cluster or scenario again with other settings.
         history: the history of the metrics.
         player: the lesson to play, or None.
         first_page: the page that is open at the start; empty for the overview.
@@ -78,6 +81,7 @@ class LoadedSession(ReprMixin):
     log: Path | None = None
     header: Callable[[], Header] = attrs.field(kw_only=True)
     under: Callable[[Release], PlayableFactory] = attrs.field(kw_only=True)
+    varied: Callable[[VariedRun], PlayableFactory] = attrs.field(kw_only=True)
     history: MetricsHistory = attrs.field(factory=MetricsHistory)
     player: Player | None = None
     first_page: str = ""
@@ -136,16 +140,22 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
 
         writer = LogWriter(chosen.log, header())
 
-    def under(release: Release) -> PlayableFactory:
+    def starting(played: Scenario | None, spec: ClusterSpec, release: Release) -> PlayableFactory:
         def start(sink: Callable[[EventTuple], None]) -> Playable:
-            if scenario is not None:
+            if played is not None:
                 from scenarios.running.playable_scenario import PlayableScenario
                 from scenarios.running.runner import Run
 
-                return PlayableScenario(Run(scenario, release, chosen.seed, sink))
+                return PlayableScenario(Run(played, release, chosen.seed, sink))
             return PlayableCluster(Cluster(spec, release, chosen.seed, sink))
 
         return start
+
+    def under(release: Release) -> PlayableFactory:
+        return starting(scenario, spec, release)
+
+    def varied(run: VariedRun) -> PlayableFactory:
+        return starting(None if scenario is None else run.scenario(scenario), run.spec, run.release)
 
     try:
         session = Session(under(chosen.release), log=writer)
@@ -176,5 +186,5 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
     title = chosen.title or (DEFAULT_TITLE if free else "")
     return LoadedSession(
         session, title, chosen.seed, spec, chosen.release, state, chosen.notes, own_process, chosen.record, chosen.read_only, chosen.log,
-        header=header, under=under, player=chosen.player, first_page=chosen.first_page,
+        header=header, under=under, varied=varied, player=chosen.player, first_page=chosen.first_page,
     )  # fmt: skip

@@ -148,7 +148,7 @@ class KeyframeCache:
             self._look_later(steps, started, self._due[shares] - started)
             return
         if self._of is not replay_run.cluster:
-            self._of, self._large = replay_run.cluster, _replicas(replay_run.cluster) > LARGE_CLUSTER_REPLICAS
+            self._of, self._large = replay_run.cluster, replicas_of(replay_run.cluster) > LARGE_CLUSTER_REPLICAS
         large = self._large
         if large and seen and not shares:
             return
@@ -198,7 +198,7 @@ class KeyframeCache:
 
     def add_first(self, replay_run: ReplayRun) -> None:
         """Add the first whole keyframe of a large cluster. Later keyframes store only the changes since the first keyframe."""
-        if LARGE_CLUSTER_REPLICAS < _replicas(replay_run.cluster) <= MAX_REPLICAS_OF_FIRST_KEYFRAME:
+        if LARGE_CLUSTER_REPLICAS < replicas_of(replay_run.cluster) <= MAX_REPLICAS_OF_FIRST_KEYFRAME:
             self.maybe_add(replay_run, seen=False)
 
     def _has_near(self, steps: int) -> bool:
@@ -245,7 +245,7 @@ class KeyframeCache:
             self.keyframes.pop(min(inner, key=lambda n: (at[n + 1] - at[n - 1]) / (at[-1] - at[n - 1])))
 
 
-def _replicas(cluster: ClusterLike) -> int:
+def replicas_of(cluster: ClusterLike) -> int:
     """Return the approximate number of replicas of a cluster at the start; 0 if the simulated system is not a Kafka cluster (`Cluster`)."""
     if not isinstance(cluster, Cluster):
         return 0

@@ -1,24 +1,70 @@
-"""A second run alongside the session, for comparison. The second run performs the same acts under another release, or follows another
-branch. The run has its own cluster, to which it applies the acts at the same virtual times. The second run is computed in slices, so that
-it does not delay key presses. When the session goes back or starts a new branch, the second run restarts.
+"""Another run alongside the session, for comparison. The run performs the same acts under another release or with other settings, or follows
+another branch. The run has its own cluster, to which it applies the acts at the same virtual times. It is computed in slices, so that it does
+not delay key presses. When the session goes back or starts a new branch, the run goes back to a keyframe of its own, or restarts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 import attrs
 
 from core.kafka.errors import KafkaError
-from core.kafka.events import DETAIL, EventTuple
+from core.kafka.events import DETAIL, Acted, EventTuple
+from core.lab.acts import Act
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, never_yield
+from core.lab.history.keyframe_cache import LARGE_CLUSTER_REPLICAS, Keyframe, replicas_of, restore_run
 from core.lab.history.playable import PlayableFactory
 from core.lab.history.position import PlayedAct
 from core.lab.history.replay_run import EventTap, ReplayRun
 from core.lab.views.cluster_view import ClusterView
 from core.sim.errors import ActRefused
-from core.sim.events import content_of, seq_of
+from core.sim.events import content_of, kind_of, seq_of, time_of
+from core.sim.units import SECOND
+
+MOST_KEYFRAMES: Final = 12
+"""The number of keyframes that a run keeps. If there are more, it drops every second one, and takes them half as often."""
+
+
+class Observer(Protocol):
+    """What learns from all events of a run, and goes back with it."""
+
+    def __call__(self, event: EventTuple) -> None:
+        """Take the next event."""
+
+    def copy(self) -> Observer:
+        """Return an observer with the same state."""
+
+
+class NoObserver:
+    """An observer that learns nothing."""
+
+    def __call__(self, event: EventTuple) -> None:
+        """Do nothing."""
+
+    def copy(self) -> NoObserver:
+        """Return an observer with the same state."""
+        return self
+
+
+@attrs.frozen
+class _Kept:
+    """A keyframe of the run, with what the run knew then."""
+
+    keyframe: Keyframe
+    done: int
+    refused: int
+    checked: int
+    observer: Observer
+
+
+def is_same_act(one: EventTuple, two: EventTuple) -> bool:
+    """Return whether two events report the same act at the same time, perhaps with other settings."""
+    if kind_of(one) != Acted.kind or kind_of(two) != Acted.kind or time_of(one) != time_of(two):
+        return False
+    return Acted(one).act == Acted(two).act
 
 
 @attrs.frozen
@@ -31,15 +77,25 @@ class FirstDifference:
 
 
 class ParallelRun:
-    """The second run.
+    """The other run.
 
     Attributes:
         words: the name of the run, for example `Kafka 3.6` or `branch 2`.
+        observer: what learns from its events.
         refused: the acts that were refused in this run, each with the reason.
         parted: the first difference found so far; None if there is none.
     """
 
-    def __init__(self, words: str, start: PlayableFactory, *, acts: Sequence[PlayedAct] | None = None, end: int = -1) -> None:
+    def __init__(
+        self,
+        words: str,
+        start: PlayableFactory,
+        *,
+        acts: Sequence[PlayedAct] | None = None,
+        end: int = -1,
+        change: Callable[[Act], Act] | None = None,
+        observe: Callable[[], Observer] = NoObserver,
+    ) -> None:
         """Create the run in its initial state.
 
         Args:
@@ -47,14 +103,22 @@ class ParallelRun:
             start: the function that builds the `Playable` in its initial state.
             acts: the acts of a branch, each performed at its own step; None to follow the acts of the session.
             end: the virtual time of the end of a branch, in µs; -1 to run as far as the session.
+            change: the function that returns the act that this run performs instead of an act of the session; None to perform the same acts.
+                If it is given, an act that has another setting is no difference; what it leads to is.
+            observe: the function that returns an observer that knows nothing yet.
         """
         self.words = words
         self._start = start
         self._own = None if acts is None else list(acts)
         self._end = end
+        self._change = change
+        self._observe = observe
         self._restart()
 
     def _restart(self) -> None:
+        self._kept: list[_Kept] = []
+        self._between = SECOND
+        self.observer: Observer = self._observe()
         self.event_buffer = EventBuffer()
         event_tap = EventTap(self._on_event)
         self.replay_run = ReplayRun(self._start(event_tap), event_tap, self._own or ())
@@ -65,6 +129,52 @@ class ParallelRun:
 
     def _on_event(self, event: EventTuple) -> None:
         self.event_buffer.append(event)
+        self.observer(event)
+
+    def _keep(self) -> None:
+        """Take a keyframe if the last one is long ago."""
+        run, last = self.replay_run, self._kept[-1].keyframe.position.time if self._kept else 0
+        if run.cluster.now - last < self._between or replicas_of(run.cluster) > LARGE_CLUSTER_REPLICAS:
+            return
+        playable = run.playable.snapshot()
+        if playable is None:
+            return
+        keyframe = Keyframe(
+            run.position, tuple(run.acts[: run.acts_done]), playable, run.step_index.prefix(len(run.step_index)), run.acted, 0
+        )
+        self._kept.append(_Kept(keyframe, len(self._done), len(self.refused), self._checked, self.observer.copy()))
+        if len(self._kept) > MOST_KEYFRAMES:
+            del self._kept[::2]
+            self._between *= 2
+
+    def _go_back(self, now: int, steps: int, acts: Sequence[PlayedAct]) -> None:
+        """Go back to the last keyframe that is not after a moment of the session, or restart.
+
+        Args:
+            now, steps, acts: the moment, as for `advance_to`.
+        """
+        while self._kept:
+            kept = self._kept[-1]
+            position = kept.keyframe.position
+            on_path = self._own is not None or (
+                kept.done <= len(acts)
+                and all(one.act == two.act and one.time == two.time for one, two in zip(self._done[: kept.done], acts, strict=False))
+                and all(act.time >= position.time for act in acts[kept.done : kept.done + 1])
+            )
+            if position.time <= now and on_path and (not self.replay_run.playable.stepwise or position.steps <= steps):
+                break
+            self._kept.pop()
+        if not self._kept:
+            self._restart()
+            return
+        event_tap = EventTap(self._on_event)
+        self.replay_run = restore_run(kept.keyframe, self._own or (), event_tap)
+        self.event_buffer = self.event_buffer.prefix(position.seq)
+        self.observer = kept.observer.copy()
+        self._done, self.refused = self._done[: kept.done], self.refused[: kept.refused]
+        self._checked = min(self._checked, kept.checked)
+        if self.parted is not None and self.parted.seq > position.seq:
+            self.parted = None
 
     def advance_to(self, now: int, steps: int, acts: Sequence[PlayedAct], should_yield: ShouldYield = never_yield) -> bool:
         """Run up to a moment of the session. Return whether the run has reached this moment.
@@ -83,7 +193,8 @@ class ParallelRun:
                 or self._other(acts)
             )
         ) or (self._own is not None and self.replay_run.cluster.now > now):
-            self._restart()
+            self._go_back(now, steps, acts)
+        self._keep()
         count = 0
         destination = now if self._end < 0 else min(now, self._end)
         while True:
@@ -116,7 +227,7 @@ class ParallelRun:
 
     def _execute(self, played: PlayedAct) -> None:
         try:
-            self.replay_run.cluster.do(played.act)
+            self.replay_run.cluster.do(played.act if self._change is None else self._change(played.act))
         except (ActRefused, KafkaError, ValueError) as refusal:
             self.refused.append((played, str(refusal)))
         self._done.append(played)
@@ -150,7 +261,7 @@ class ParallelRun:
         while at < upto:
             here, there = mine.at(at), theirs.at(at)
             at += 1
-            if content_of(here) != content_of(there):
+            if content_of(here) != content_of(there) and not (self._change is not None and is_same_act(here, there)):
                 self.parted = FirstDifference(seq_of(here), here, there)
                 break
         self._checked = at

@@ -10,7 +10,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.history.destination import Destination
 from core.lab.history.history import History
-from core.lab.history.parallel_run import ParallelRun
+from core.lab.history.parallel_run import MOST_KEYFRAMES, ParallelRun
 from core.lab.history.playable import PlayableCluster, PlayableFactory
 from core.sim.journal import Sink
 from core.sim.units import SECOND
@@ -101,3 +101,47 @@ def test_an_impossible_act_is_reported() -> None:
     ((played, reason),) = other.refused
     assert played.act == acts.Shutdown(2)
     assert "not running" in reason
+
+
+class Counting:
+    """An observer that counts events."""
+
+    def __init__(self, count: int = 0) -> None:
+        self.count = count
+
+    def __call__(self, event: EventTuple) -> None:
+        self.count += 1
+
+    def copy(self) -> Counting:
+        return Counting(self.count)
+
+
+def test_it_goes_back_to_a_keyframe_with_its_observer() -> None:
+    starts = 0
+
+    def start(sink: Sink) -> PlayableCluster:
+        nonlocal starts
+        starts += 1
+        return under("4.3")(sink)  # type: ignore[return-value]
+
+    history = a_session()
+    other = ParallelRun("the same", start, observe=Counting)
+    for second in range(1, 30):
+        history.run_until(second * SECOND)
+        if second == 20:
+            history.do(acts.Kill(2))
+        catch_up(other, history)
+    assert len(other._kept) <= MOST_KEYFRAMES
+    for moment in (25, 21, 19, 8):
+        history.go_to(Destination(time=moment * SECOND))
+        catch_up(other, history)
+        assert other.now == moment * SECOND
+        assert other.view() == history.view()
+        assert isinstance(other.observer, Counting)
+        assert other.observer.count == other.event_buffer.ring(0).total == history.view().seq
+    assert starts == 1, "it did not start over"
+    history.do(acts.Kill(3))
+    history.run_until(12 * SECOND)
+    catch_up(other, history)
+    assert other.view() == history.view()
+    assert other.compare(history.event_buffer) is None
