@@ -308,6 +308,9 @@ FetchedRecords = tuple[Column, Column, Term, int, Any]
 ranges in the same form, or None if no range remains.
 """
 
+SIZE: Final = 3
+"""The place of the total size in `FetchedRecords`."""
+
 
 def fetched_ranges(records: FetchedRecords | None) -> Iterator[FetchedRange]:
     """Yield the ranges of fetched records, one per term."""

@@ -17,8 +17,8 @@ from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.broker.requests.fetch_session import CachedPartition, FetchedPartition, FetchSession, PartitionRead, without_epoch
 from core.kafka.broker.requests.partition_fetch import check_fetch, update_follower_fetch_state
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.log.leader_term import FetchedRecords, fetched_ranges
-from core.kafka.messages import FetchFailure, FetchRequest, FetchResponse
+from core.kafka.log.leader_term import SIZE, FetchedRecords, fetched_ranges
+from core.kafka.messages import FAILURE, RECORDS, FetchFailure, FetchRequest, FetchResponse
 from core.sim.journal import Column
 from core.sim.kernel_messages import Timer
 
@@ -243,8 +243,7 @@ class FetchManager:
             if offset < leo and left > 0 and failure is None:
                 records = log.records.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
                 if records is not None:
-                    _, _, _, size, _ = records
-                    left -= size
+                    left -= records[SIZE]
             reads.append((entry, (tp, failure, asked_from, records, high_watermark, log_start, log.last_append_event)))
         return reads
 
@@ -373,10 +372,9 @@ def _is_satisfied(request: FetchRequest, reads: list[PartitionRead]) -> bool:
         return True
     missing = request.min_bytes
     for _, part in reads:
-        _, failure, _, records, _, _, _ = part
+        records = part[RECORDS]
         if records is not None:
-            _, _, _, size, _ = records
-            missing -= size
-        if missing <= 0 or failure is not None:
+            missing -= records[SIZE]
+        if missing <= 0 or part[FAILURE] is not None:
             return True
     return False

@@ -10,7 +10,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.broker.requests.fetch_session import FetchSession, PartitionRead
 from core.kafka.ids import NO_EPOCH, NO_OFFSET
-from core.kafka.messages import FetchFailure, FetchPartitionFields
+from core.kafka.messages import FAILURE, HIGH_WATERMARK, FetchFailure, FetchPartitionFields
 from core.kafka.release import Release, Truncation
 from core.sim.journal import Column, null_sink
 
@@ -69,7 +69,7 @@ def update_follower_fetch_state(broker: BrokerContext, session: FetchSession, re
         if partition is None or replica is None:
             continue
         tp, asked_from, epoch, _, cause = entry.asked
-        _, failure, _, _, high_watermark, _, _ = part
+        failure: FetchFailure | None = part[FAILURE]
         if (failure is not None or epoch != partition.leader_epoch) and not _counts(release, failure):
             continue
         offset: int = asked_from
@@ -92,7 +92,7 @@ def update_follower_fetch_state(broker: BrokerContext, session: FetchSession, re
             journal.cause = arrived
         elif not replica.in_maximal_isr:
             partition.maybe_expand_isr(replica)
-        if pushes and failure is None and replica.update_last_sent_high_watermark(high_watermark):
+        if pushes and failure is None and replica.update_last_sent_high_watermark(part[HIGH_WATERMARK]):
             needs_high_watermark = True
     return needs_high_watermark
 
