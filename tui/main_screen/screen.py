@@ -7,6 +7,7 @@ handlers and the presenter.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import ClassVar, Final
@@ -18,7 +19,6 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.geometry import Region
 from textual.screen import Screen
-from textual.timer import Timer
 
 from core.kafka.errors import KafkaError
 from core.kafka.events import NOTABLE
@@ -110,7 +110,7 @@ class MainScreen(Screen[None]):
         self.actions = ActionRunner(loaded, self, self.selection, self.saving, self._calls(), self.navigation.open_page)
         self.garbage = GarbageCollection(own_process=loaded.own_process)
         self._last_frame = 0.0
-        self._work_timer: Timer | None = None
+        self._works_soon = False  # whether the next slice of work is scheduled
         session.playback.pace_frames(1 / display.frames)
         self._frames = 0
         self._calm_frame = -1  # number of the frame if only offsets and time have changed since the last frame; otherwise -1 (everything)
@@ -313,15 +313,13 @@ class MainScreen(Screen[None]):
         """If the frame has more work to do, do the next slice of it after a pause, in which keys that arrived meanwhile are handled. A page
         that must catch up with the session goes first.
         """
-        if (
-            self._work_timer is None
-            and self.session.playback.unfinished
-            and not (self.pages.page is not None and self.pages.page.unfinished)
-        ):
-            self._work_timer = self.set_timer(PAUSE, self._work)
+        if not self._works_soon and self.session.playback.unfinished and not (self.pages.page is not None and self.pages.page.unfinished):
+            self._works_soon = True
+            # Textual skips a timer of its own that is due before the event loop begins to wait for it.
+            asyncio.get_running_loop().call_later(PAUSE, self.call_later, self._work)
 
     def _work(self) -> None:
-        self._work_timer = None
+        self._works_soon = False
         if self.session.playback.unfinished:
             self.session.playback.work()
             self._work_later()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import attrs
@@ -209,3 +210,28 @@ async def test_what_a_scenario_is_about_is_seen_at_80_columns() -> None:
         await pilot.press("escape", "n", "n", "n", "n")
         await pilot.pause()
         assert "Scenario  Before 0.11, a restarted follower truncates" in screen_text(app)
+
+
+async def test_as_fast_as_it_can_works_between_frames_whatever_timers_textual_skips(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with playing() as (_, main_screen, pilot):
+        playback, slices = main_screen.session.playback, 0
+        work = playback.work
+
+        def counted() -> None:
+            nonlocal slices
+            slices += 1
+            work()
+
+        monkeypatch.setattr(playback, "work", counted)
+        monkeypatch.setattr(main_screen, "set_timer", lambda *_: None)
+        playback.play()
+        await pilot.press("x")
+        main_screen._next_frame()
+        main_screen._frame_timer.pause()
+        for _ in range(3_000):
+            if slices > 20:
+                break
+            await asyncio.sleep(0.01)
+        assert slices > 20
+        await pilot.press("space")
+        assert not playback.playing, "a key is handled between two slices"
