@@ -40,7 +40,7 @@ MAX_SECONDS_PER_OBJECT: Final = 10e-6
 MAX_KEYFRAMES: Final = 2_000
 """The maximum number of keyframes in the cache. Each lookup scans all keyframes."""
 
-MAX_OBJECTS: Final = 250_000
+MAX_OBJECTS: Final = 150_000
 """The maximum number of objects in all keyframes together. Each object in a keyframe takes about 200 bytes."""
 
 FINEST_GAP: Final = 1 / 256
