@@ -322,7 +322,10 @@ class MainScreen(Screen[None]):
         self._works_soon = False
         if self.session.playback.unfinished:
             self.session.playback.work()
-            self._work_later()
+            if self.session.playback.moving:
+                self._work_later()
+            else:
+                self.refresh_view()
 
     def refresh_view(self) -> None:
         """Take a new view and show it."""
