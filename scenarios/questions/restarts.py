@@ -66,6 +66,11 @@ def made_worse(asked: AskedCluster, down: Collection[int]) -> Without:
     )
 
 
+def _is_worse(then: Harm | None, now: Harm | None) -> bool:
+    """Return whether a partition is worse off than now, as `made_worse` tells it of all partitions."""
+    return then is not None and (now is None if then is not Harm.NO_LEADER else now is not Harm.NO_LEADER)
+
+
 def keeps_majority(asked: AskedCluster, down: Collection[int]) -> bool:
     """Return whether the controllers have a majority while some more brokers are down."""
     voters = asked.view.voters
@@ -78,7 +83,10 @@ def safe_sets(asked: AskedCluster, size: int) -> list[tuple[int, ...]]:
     """Return the sets of so many live brokers that can be down at the same time without making anything worse, in order."""
     up = sorted(asked.up())
     unsafe: set[tuple[int, ...]] = set()
-    alone = {broker for broker in up if not made_worse(asked, (broker,)).harmless}
+    alone = {broker for broker in up if keeps_majority(asked, ()) and not keeps_majority(asked, (broker,))}
+    for one, standing in zip(asked.view.partitions, asked.standings, strict=True):
+        now = standing.harm_without(())
+        alone.update(broker for broker in one.replicas if broker not in alone and _is_worse(standing.harm_without((broker,)), now))
     if size == 1:
         return [(broker,) for broker in up if broker not in alone]
     live = frozenset(up)

@@ -16,7 +16,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.units import SECOND
 from scenarios.questions.all_questions import QUESTIONS
 from scenarios.questions.asked import Answer, AskedCluster
-from scenarios.questions.restarts import safe_sets, without
+from scenarios.questions.restarts import made_worse, safe_sets, without
 from tui.cli import main
 
 
@@ -252,3 +252,19 @@ def test_the_command_lists_the_questions_and_answers(capsys: pytest.CaptureFixtu
     found = json.loads(capsys.readouterr().out)
     assert found["command"] == "isrlab play f2-min-isr-2-two-down --release 3.9, then g 16s, then w on a partition"
     assert found["verdict"] == "1 partition is under-replicated."
+
+
+@pytest.mark.parametrize("down", [(), (2,), (2, 5)])
+@pytest.mark.parametrize(
+    "settings", [(("min.insync.replicas", 2),), (("unclean.leader.election.enable", True), ("min.insync.replicas", 2))]
+)
+def test_a_broker_is_safe_alone_if_nothing_gets_worse_without_it(
+    down: tuple[int, ...], settings: tuple[tuple[str, bool | int], ...]
+) -> None:
+    topics = (TopicSpec("orders", partitions=12, replication_factor=3), TopicSpec("few", partitions=3, replication_factor=2))
+    cluster = Cluster(ClusterSpec(tuple(BrokerSpec(broker) for broker in range(1, 7)), topics, settings), RELEASES["4.3"])
+    for broker in down:
+        cluster.do(Kill(broker))
+    cluster.run_until(30 * SECOND)
+    one = asked(cluster)
+    assert safe_sets(one, 1) == [(broker,) for broker in sorted(one.up()) if made_worse(one, (broker,)).harmless]
