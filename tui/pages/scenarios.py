@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 import attrs
 from textual.strip import Strip
 
+from core.kafka.events.base import count_of
 from core.kafka.release import CURRENT, RELEASES
 from scenarios import catalogue
 from scenarios.finding.entries import scenario_entry
@@ -133,7 +134,7 @@ def _about(entry: ScenarioEntry, paint: Palette, width: int) -> list[Strip]:
     if scenario is not None:
         spec = scenario.spec
         topics = "".join(f", {topic.name} × {topic.partitions}" for topic in spec.topics)
-        words = f"{len(spec.brokers)} brokers{topics}; {spec.pace.value}; {len(scenario.steps)} steps"
+        words = f"{count_of(len(spec.brokers), 'broker')}{topics}; {spec.pace.value}; {count_of(len(scenario.steps), 'step')}"
         out.append(Row().add(f" {words}", paint.muted).strip(width))
         row = Row().add(" written for Kafka ", paint.muted).add(", ".join(scenario.releases), paint.number)
         if scenario.without:

@@ -20,7 +20,7 @@ from scenarios.language.subjects import SUBJECTS
 from scenarios.logs.log_reader import LogReader
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
-from tui.pages.scenarios import FREE, library, matching, paint_scenarios, release_question
+from tui.pages.scenarios import FREE, _about, library, matching, paint_scenarios, release_question
 from tui.rendering.palette import COLOR
 from tui.session.play_target import PlayTarget
 
@@ -153,3 +153,8 @@ def test_a_filter_without_matches_says_how_to_leave_it_at_every_width() -> None:
         lines = paint_scenarios([], COLOR, (width, 10), 0, "zzz", FREE, 1)[1:]
         said = " ".join(line.text.strip() for line in lines)
         assert said == "No scenario matches 'zzz'. To change the filter, press /. To clear the filter, press Esc."
+
+
+def test_a_single_broker_is_not_plural() -> None:
+    (entry,) = [entry for entry in library() if entry.name == "j1-initial-delay"]
+    assert any(line.text.startswith(" 1 broker, ") for line in _about(entry, COLOR, 100))
