@@ -47,6 +47,8 @@ QUESTIONS: Final[dict[str, Question]] = {
             "[BROKERS]",
             "In which order do I restart the brokers, and how long must each wait?",
             restarts.rolling_restart,
+            runs=True,
+            check=restarts.brokers_or_all,
         ),
         Question(
             "what-if",
