@@ -30,7 +30,15 @@ BASE, RECORDS, BYTES, PRODUCER, BATCH_ID, TIMESTAMP, PRODUCER_ID, PRODUCER_EPOCH
 """The places of the fields of a `Batch`."""
 
 GROWING: Final = (BASE, BATCH_ID, TIMESTAMP, FIRST_SEQUENCE)
-"""The fields that usually grow from batch to batch. A block contains the differences, which compress well."""
+"""The fields that usually grow from batch to batch. A block contains the differences, which are often the same or compress well."""
+
+COMPRESSED_ABOVE: Final = 256
+"""The size in bytes above which the fields are compressed. Most blocks are smaller, because their fields repeat, and compression takes longer
+than everything else.
+"""
+
+ZLIB_HEADER: Final = 0x78
+"""The first byte of compressed data. Data that is not compressed is a marshalled list, which starts with another byte."""
 
 
 @attrs.frozen(eq=False)
@@ -58,13 +66,22 @@ def pack(batches: list[tuple[Any, ...]], floor: int) -> PackedBatches:
     """Return a block with some batches of a term. `floor` is the size of the batches before them, in bytes."""
     columns = list(zip(*batches, strict=True))
     last, total, contents = batches[-1], floor + sum(columns[BYTES]), columns.pop(CONTENT)
+    firsts = []
     for place in GROWING:
         values = columns[place]
-        columns[place] = (values[0], *map(sub, values[1:], values))
-    data = zlib.compress(marshal.dumps(columns, FORMAT))
+        firsts.append(values[0])
+        columns[place] = tuple(map(sub, values[1:], values))
+    data = marshal.dumps([firsts, [_shortened(values) for values in columns]], FORMAT)
+    if len(data) > COMPRESSED_ABOVE:
+        data = zlib.compress(data, zlib.Z_BEST_SPEED)
     return PackedBatches(
         last[BASE] + last[RECORDS], floor, total, last[TIMESTAMP], data, contents if any(each is not None for each in contents) else None
     )
+
+
+def _shortened(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a column, or only its first value if all values are the same."""
+    return values[:1] if values.count(values[0]) == len(values) else values
 
 
 @lru_cache(maxsize=BLOCKS_IN_CACHE)
@@ -72,8 +89,10 @@ def unpack(block: PackedBatches) -> tuple[list[tuple[Any, ...]], list[int], list
     """Return the fields of each batch of a block, the end offset of each batch, and the size of the term up to the end of each batch, in
     bytes.
     """
-    columns = marshal.loads(zlib.decompress(block.data))
-    for place in GROWING:
-        columns[place] = tuple(accumulate(columns[place]))
+    data = block.data
+    firsts, columns = marshal.loads(zlib.decompress(data) if data[0] == ZLIB_HEADER else data)
+    columns = [values * BATCHES_PER_BLOCK if len(values) == 1 else values for values in columns]
+    for place, first in zip(GROWING, firsts, strict=True):
+        columns[place] = tuple(accumulate(columns[place][: BATCHES_PER_BLOCK - 1], initial=first))
     batches = list(zip(*columns, block.contents or (None,) * len(columns[BASE]), strict=True))
     return batches, [batch[BASE] + batch[RECORDS] for batch in batches], list(accumulate(columns[BYTES], initial=block.floor))[1:]

@@ -128,8 +128,12 @@ def test_what_was_found_out_in_a_future_that_was_left_is_forgotten() -> None:
     cluster.run_until(9 * SECOND)
     (term,) = {partition.term for broker in cluster.brokers.values() for partition in broker.partitions.values() if partition.is_leader}
     assert term is not None
-    assert term.ends == [batch.base + batch.records for batch in term.batches]
-    assert term.totals[-1] == term.bytes == sum(batch.bytes for batch in term.batches)
+    batches, ends = term.batches, [batch.base + batch.records for batch in term.batches]
+    assert [term.number_at(end) for end in ends] == [*range(len(batches))]
+    assert term.number_after(ends[-1]) == len(batches)
+    size = sum(batch.bytes for batch in batches)
+    assert term.bytes == size
+    assert (term.number_above(size - 1), term.number_above(size)) == (len(batches) - 1, len(batches))
 
 
 def test_what_a_view_finds_out_is_not_taken_for_the_past() -> None:

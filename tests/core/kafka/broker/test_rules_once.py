@@ -23,6 +23,7 @@ from core.kafka.controller.placement import StripedReplicaPlacer
 from core.kafka.ids import NO_EPOCH
 from core.kafka.log import producer_state
 from core.kafka.log.index.transaction_index import IndexSearch
+from core.kafka.log.log_records import LogRecords
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.release import CURRENT
@@ -86,7 +87,7 @@ def _first_brokers(_placer: Any, partitions: int, replication_factor: int, broke
         (fetch_manager, "check_fetch", lambda *_: None, "e2-divergence"),
         (Partition, "maybe_expand_isr", lambda *_: None, "c4-reentry-at-high-watermark"),
         (Replica, "update_fetch_state", lambda *_: None, "b2-high-watermark"),
-        (ReplicaLog, "read", lambda *_: None, "b2-high-watermark"),
+        (LogRecords, "read", lambda *_: None, "b2-high-watermark"),
         (ReplicaLog, "append_as_leader", lambda log, *_: log.leo, "b2-high-watermark"),
         (ReplicaLog, "append_as_follower", lambda log, *_: log.leo, "b2-high-watermark"),
         (ReplicaLog, "update_high_watermark", lambda *_: False, "b2-high-watermark"),

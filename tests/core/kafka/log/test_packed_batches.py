@@ -64,3 +64,17 @@ def test_an_old_batch_takes_a_few_bytes() -> None:
         term.append((number * 5, 5, 1_200, "load", number, number * 50_000 + number * 7919 % 900, -1, -1, -1, False, None))
     assert len(term.written) <= 2 * BATCHES_PER_BLOCK
     assert sum(len(block.data) for block in term.packed) < 10 * BATCHES_PER_BLOCK * len(term.packed)
+
+
+@pytest.mark.parametrize("step", [0, 1, 50_000])
+def test_batches_of_a_steady_load_are_packed_without_loss(step: int) -> None:
+    """Their fields are the same, or grow by the same number."""
+    term = Term(0, 1)
+    batches = [
+        Batch(10 * number, 10, 100, "load", number, 7 + step * number, -1, -1, -1, False, None) for number in range(3 * BATCHES_PER_BLOCK)
+    ]
+    for batch in batches:
+        term.append(tuple(batch))
+    assert term.packed
+    assert term.batches == batches
+    assert [term.end_of(number) for number in range(term.count)] == [10 * number + 10 for number in range(term.count)]
