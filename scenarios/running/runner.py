@@ -29,9 +29,9 @@ from core.sim.events import kind_of
 from core.sim.state.snapshot import Snapshot
 from core.sim.units import format_duration
 from scenarios.conditions.conditions import Condition, Term, ages, audits, kinds_of
+from scenarios.conditions.shown_value import ShownValue
 from scenarios.errors import Place, ScriptError
 from scenarios.language.script import KafkaExpectation, KafkaStep, Scenario
-from scenarios.running.shown_value import ShownValue
 
 Sink = Callable[[tuple[Any, ...]], None]
 """A function that receives each event tuple."""

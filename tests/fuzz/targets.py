@@ -29,6 +29,7 @@ from scenarios.describe import selection
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.render import render_describe
 from scenarios.describe.spec import to_cluster_spec
+from scenarios.exploration.exploration import Outcome
 from scenarios.groups.cluster_facts import coordinators_of
 from scenarios.io.text_file import decode
 from scenarios.language.script import Scenario, read_script
@@ -415,12 +416,13 @@ _find_spec: Final = importlib.util.find_spec
 
 @contextlib.contextmanager
 def _nothing_lasts() -> Iterator[None]:
-    """Make commands that start a server, Spark, or a sweep stop before this step, and reduce the library to two scenarios."""
+    """Make commands that start a server, Spark, a sweep, or a search stop before this step, and reduce the library to two scenarios."""
     with (
         mock.patch("importlib.util.find_spec", lambda name: None if name == "pyspark" else _find_spec(name)),
         mock.patch("scenarios.catalogue.names", return_value=["b2-high-watermark", "e1-data-loss"]),
         mock.patch("tui.terminal.browser_server.serve", return_value=None),
         mock.patch("tui.commands.run_sweep.main_sweep", return_value=0),
+        mock.patch("scenarios.exploration.exploration.explore", return_value=Outcome((), (), 0)),
         mock.patch.object(selection, "PATTERN_SECONDS", 0.05),
     ):
         yield

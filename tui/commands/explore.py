@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scenarios.io.standard_streams import print_json, print_lines, print_messages
+from scenarios.io.standard_streams import print_json, print_lines, print_messages, styled
 from tui.arguments.options import add_groups_option, add_run_options, max_seconds_of, release_of, seed_of, time_of
 from tui.arguments.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
@@ -160,13 +161,18 @@ class _Progress:
         now = time.monotonic()
         if self._live and now - self._last > 0.5:
             self._last, self._shown = now, True
-            sys.stderr.write(f"{_CLEAR}{_faults_in_words(layer.faults)}: {layer.runs:,} runs, {layer.situations:,} situations …")
-            sys.stderr.flush()
+            _write_now(f"{_CLEAR}{_faults_in_words(layer.faults)}: {layer.runs:,} runs, {layer.situations:,} situations …")
 
     def wipe(self) -> None:
         if self._shown:
-            sys.stderr.write(_CLEAR)
-            sys.stderr.flush()
+            _write_now(_CLEAR)
+
+
+def _write_now(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        out = styled(sys.stderr)
+        out.write(text)
+        out.flush()
 
 
 def _faults_in_words(number: int) -> str:

@@ -16,7 +16,7 @@ from core.lab.views.partition_view import PartitionView
 from core.sim.repr_mixin import ReprMixin
 from tui.analysis.partition_map import HEALTHY, LOOKS, PartitionMap, counts_in
 from tui.maps.map_plan import NUMBERED, MapPlan, MapRow, plan_map
-from tui.pages.filtered import FilteredPage, has_words
+from tui.pages.page import FilteredPage, has_words
 from tui.panels.inspector import high_watermark_sentence, ids
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, clip, clip_name, rule, wrap

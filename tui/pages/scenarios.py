@@ -20,7 +20,7 @@ from scenarios.language.script import Scenario, releases_of
 from scenarios.language.subjects import MAX_TITLE
 from scenarios.releases import release_named
 from tui.actions.context import Option, Question
-from tui.pages.filtered import FilteredPage, no_match
+from tui.pages.page import FilteredPage, no_match
 from tui.panels.events import colored
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, wrap

@@ -17,7 +17,7 @@ from core.lab.views.partition_view import PartitionView
 from core.lab.views.setting_preview import min_isr_change, unclean_change
 from tui.actions.context import Option, Question
 from tui.actions.refusals import READ_ONLY
-from tui.pages.filtered import FilteredPage, has_words, no_match
+from tui.pages.page import FilteredPage, has_words, no_match
 from tui.pages.partition import size_word
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, wrap

@@ -32,7 +32,7 @@ def played(opened: list[Terminal], folder: Path, size: int, *options: str) -> tu
     terminal.read_until("Partitions")
     terminal.press("kx")
     terminal.read_until("00:2")
-    message = "cannot be written: File too large; the session goes on without its log"
+    message = "cannot be written: File too large; the session goes on"  # its end stands on the next line
     if "s.jsonl" in options and message.encode() not in terminal.output:
         terminal.read_until(message)
     terminal.press("q")
