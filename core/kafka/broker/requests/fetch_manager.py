@@ -24,7 +24,7 @@ from core.sim.kernel_messages import Timer
 
 NONE: Final = errors.NONE
 
-FENCED: Final[FetchFailure] = (errors.NOT_LEADER_OR_FOLLOWER, NO_EPOCH, NO_OFFSET)
+STALE_BROKER_EPOCH_FAILURE: Final[FetchFailure] = (errors.NOT_LEADER_OR_FOLLOWER, NO_EPOCH, NO_OFFSET)
 """The reason why a leader returns no records to a former process of a broker that has registered again (KIP-903)."""
 
 
@@ -86,7 +86,7 @@ class FetchManager:
             broker.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
         taken = session.take_dirty()
-        entries = self._within_quota(taken, session, request) if self.quota.limits else taken
+        entries = self._hold_back_throttled(taken, session, request) if self.quota.limits else taken
         reads = self.read_from_log(entries, request, self.broker_epoch_is_stale(request))
         needs_high_watermark = update_follower_fetch_state(broker, session, reads, request.broker_epoch)
         session.last_fetch_time = broker.journal.now  # only now: a follower was caught up at the time of its previous fetch
@@ -238,7 +238,7 @@ class FetchManager:
             ):  # otherwise, the follower's records belong to this leadership
                 failure = check_fetch(partition, entry.replica, entry.asked)
                 if stale and failure is None:
-                    failure = FENCED
+                    failure = STALE_BROKER_EPOCH_FAILURE
             records: FetchedRecords | None = None
             if offset < leo and left > 0 and failure is None:
                 records = log.records.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
@@ -277,7 +277,9 @@ class FetchManager:
         elif not poll.silent:
             poll.fall_silent()
 
-    def _within_quota(self, entries: list[CachedPartition], session: FetchSession, request: FetchRequest | None) -> list[CachedPartition]:
+    def _hold_back_throttled(
+        self, entries: list[CachedPartition], session: FetchSession, request: FetchRequest | None
+    ) -> list[CachedPartition]:
         """Return the partitions that the leader's throttle allows the leader to send (`ReplicaManager#shouldLeaderThrottle`).
 
         A throttled partition is not read, but the fetch still updates its follower's state. The partition stays dirty until the replication
@@ -285,14 +287,14 @@ class FetchManager:
         """
         if not self.quota.is_exceeded(self.broker.journal.now):
             return entries
-        held = [entry for entry in entries if self._is_throttled(entry)]
+        held = [entry for entry in entries if self._may_be_held_back(entry)]
         if held and request is not None:
             reads = self.read_from_log(held, request._replace(max_bytes=0), self.broker_epoch_is_stale(request))
             update_follower_fetch_state(self.broker, session, reads, request.broker_epoch)
             held = [entry for entry, (_, failure, _, _, _, _, _) in reads if failure is None]
         return [entry for entry in entries if entry not in held]
 
-    def _is_throttled(self, entry: CachedPartition) -> bool:
+    def _may_be_held_back(self, entry: CachedPartition) -> bool:
         partition = self.partitions.get(entry.tp)
         if partition is None or entry.session.follower in partition.isr:
             return False
@@ -309,7 +311,7 @@ class FetchManager:
         if max_records:
             request = request._replace(max_records=max_records)
         taken = session.take_dirty()
-        entries = self._within_quota(taken, session, None) if self.quota.limits else taken
+        entries = self._hold_back_throttled(taken, session, None) if self.quota.limits else taken
         reads = self.read_from_log(entries, request, False)
         news = session.update_and_generate_response_data(taken, reads, self.broker.pushes_high_watermark)
         self._answer(session, request, news, corrupt=corrupt)
