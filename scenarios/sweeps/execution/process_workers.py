@@ -100,7 +100,7 @@ class ProcessWorkers:
                 if not under_way:
                     return
                 done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in done:
+                for future in [each for each in under_way if each in done]:  # in order, so that the first of several failures is reported
                     finished = future.result()
                     undone.remove(under_way.pop(future))
                     yield finished
