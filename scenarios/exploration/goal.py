@@ -12,7 +12,7 @@ from core.lab.cluster import Cluster
 from core.lab.views.situation import situation
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
-from scenarios.conditions.conditions import Compare, Condition, audits, kinds_of
+from scenarios.conditions.conditions import Compare, Condition, ages, audits, kinds_of
 from scenarios.exploration.menu import remedies
 from scenarios.running.runner import LiveMoment
 
@@ -36,6 +36,7 @@ class Goal:
         condition: the condition.
         is_lasting: whether it must stay true when every fault has ended, because it counts records. Until a leader is replaced, its log counts
             as the partition's, so records can be missing for a moment that another replica has.
+        ages: whether it can become true merely because time passes.
     """
 
     def __init__(self, condition: Condition) -> None:
@@ -49,6 +50,7 @@ class Goal:
         if audits(condition):
             raise ValueError("a goal cannot read what needs an audit of all messages; for example lost > 0")
         self.condition: Final = condition
+        self.ages: Final = ages(condition)
         compared = [part for part in condition.parts() if isinstance(part, Compare)]
         read = [term.text.partition("(")[0].strip() for part in compared for term in (part.left, part.right) if not term.literal]
         self.is_lasting: Final = bool(read) and ABOUT_RECORDS.issuperset(read)

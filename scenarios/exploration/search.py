@@ -165,7 +165,7 @@ class Search:
                 self._found.add(faults)
                 return
             known = self._seen.get(new)
-            if known is not None and known < layer.faults:
+            if known is not None and known < layer.faults and not self.bounds.goal.ages:
                 return  # as after fewer faults, from where a former run has gone on
             if new is None or known is not None:
                 continue

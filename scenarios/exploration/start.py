@@ -17,6 +17,7 @@ from core.lab.spec import ClusterSpec
 from core.sim.errors import ActRefused
 from core.sim.events import kind_of, time_of
 from core.sim.units import US_PER_MS
+from scenarios.conditions.conditions import Names
 from scenarios.errors import InputError
 from scenarios.exploration.goal import Timed
 from scenarios.language.script import Scenario
@@ -77,15 +78,22 @@ class Start:
         """Build the cluster, and do everything that was done to it.
 
         Raises:
-            InputError: the acts cannot be done again.
+            InputError: the acts cannot be done again, or the cluster is stepped by hand, so that no timeout ends.
         """
         cluster = Cluster(self.spec, self.release, self.seed)
         try:
             do(cluster, self.acts)
             cluster.run_until(max(self.time, cluster.now))
+            if cluster.by_hand:
+                raise InputError("the search needs time to pass, and this cluster is stepped by hand; set its pace to timeline")
         except (ActRefused, KafkaError, ValueError) as wrong:
             raise InputError(f"the acts before the search cannot be done again: {wrong}") from None
         return cluster
+
+    def names(self) -> Names:
+        """Return the topics and brokers of the cluster, which conditions can name."""
+        view = self.cluster().view()
+        return Names(topics={each.name: each.partitions for each in view.topics}, brokers=frozenset(each.id for each in view.brokers))
 
     def with_load(self, acks: str) -> Start:
         """Return the same beginning, with a load on each topic if the cluster has no load."""

@@ -15,6 +15,7 @@ from tui.arguments.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
 
 if TYPE_CHECKING:
+    from scenarios.conditions.conditions import Names
     from scenarios.exploration.exploration import Outcome
     from scenarios.exploration.goal import Goal
     from scenarios.exploration.menu import Fault
@@ -63,14 +64,17 @@ def add_commands(commands: Any) -> None:
 
 
 def _explore(arguments: argparse.Namespace) -> int:
+    from scenarios.conditions.conditions import Names
     from scenarios.exploration.exploration import explore
     from scenarios.io.termination_signals import raise_on_signals
 
-    goal, faults = _goal(arguments.goal), _faults(arguments.faults)
+    faults = _faults(arguments.faults)
     at_most = _number(arguments.at_most)
     within = time_of(arguments.within, "--within") or 0
     seconds = max_seconds_of(arguments.max_seconds)
+    goal = _goal(arguments.goal, Names())  # a mistake in the syntax is found before the target is played
     start = _start(arguments).with_load(arguments.acks)
+    goal = _goal(arguments.goal, start.names())
     name = Path(arguments.target).stem
     progress = _Progress()
     with raise_on_signals():
@@ -88,14 +92,14 @@ def _explore(arguments: argparse.Namespace) -> int:
     return HELD if outcome.complete else LIMIT_REACHED
 
 
-def _goal(text: str) -> Goal:
+def _goal(text: str, names: Names) -> Goal:
     from scenarios.conditions.condition_parser import parse_condition
     from scenarios.conditions.tokens import ConditionError
     from scenarios.errors import InputError
     from scenarios.exploration.goal import Goal
 
     try:
-        return Goal(parse_condition(text))
+        return Goal(parse_condition(text, names))
     except ConditionError as wrong:
         raise InputError(f"--goal: {wrong}") from None
     except ValueError as wrong:

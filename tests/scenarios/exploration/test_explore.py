@@ -80,6 +80,11 @@ def test_a_counterexample_is_a_script_that_holds() -> None:
     assert found.value == "lost is 1"
 
 
+def test_a_goal_can_depend_on_how_long_something_lasts() -> None:
+    assert Goal(parse_condition("stalled(orders-0) > 0")).ages
+    assert words(explored(start(), "stalled(orders-0) > 0", "pause")) != []
+
+
 def test_a_goal_about_records_must_last() -> None:
     """While the dead leader is still the leader, records count as lost that the next leader has."""
     goal = Goal(parse_condition("lost > 0"))
@@ -151,3 +156,12 @@ def test_mistakes_are_one_line(options: list[str], said: str, capsys: pytest.Cap
     captured = capsys.readouterr()
     assert captured.err.startswith(f"isrlab: {said}")
     assert captured.err.count("\n") == 1
+
+
+def test_a_goal_names_what_there_is_and_time_must_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "mine.yaml"
+    script.write_text(SCRIPT)
+    assert main(["explore", str(script), "--goal", "leader(nope-0) == none"]) == 2
+    assert capsys.readouterr().err.startswith("isrlab: --goal: unknown topic 'nope'")
+    assert main(["explore", "b2-high-watermark"]) == 2
+    assert "stepped by hand" in capsys.readouterr().err
