@@ -32,7 +32,7 @@ def names(question: str, most: int = 12) -> list[str]:
         ("poison pill", "k2-poison", 1),
         ("rolling restart", "h3-rolling-restart", 1),
         ("maintenance", "h3-rolling-restart", 1),
-        ("hanging", "t1-late-produce", 2),
+        ("hanging", "t1-late-produce", 1),
         ("hanging transaction", "t1-late-produce", 2),
         ("LSO stuck", "t1-late-produce", 1),
         ("consumer stuck", "t1-late-produce", 3),
