@@ -101,7 +101,7 @@ def main_report(
             logs, bad = _open_all(found.files, Path(scratch), print_error)
             if not (logs or found.datasets or found.remote):
                 return 2
-            # Datasets on this machine appear together when all of them are complete. Until then, existing ones are kept.
+            # Tables on this machine appear together when all of them are complete. Until then, existing ones are kept.
             place = whole_at_end.enter_context(atomic_entries(out)) if isinstance(out, Path) else out
             only_compared = compare and html is None and not as_json
             limit = JSON_ROWS if as_json else 0 if only_compared else HTML_ROWS if html is not None else SHOWN_ROWS
@@ -109,15 +109,18 @@ def main_report(
             report, refused = _summarise(
                 logs, found, out, place, kinds, master, settings, limit, html is not None, Path(scratch), progress, print_error
             )
+            compared = comparison.compare(*report.tables[:2]) if report is not None else None
+            if isinstance(place, Path) and csv and compared is not None:
+                csv_files.write(compared.name, compared.columns, compared.rows, place, len(compared.rows))
+            tables = csv_files.names_in(place) if isinstance(place, Path) else []
+        if isinstance(out, Path):
+            csv_files.remove_earlier_parts(out, tables)
         bad += refused
         if report is not None:
             sessions, overview, *others = report.tables
-            compared = comparison.compare(sessions, overview)
             if compare and compared is None:
                 print_error(f"--compare: isrlab compares 2 to {comparison.MOST} sessions, but there are {sessions.count:,}")
                 bad += 1
-            if compared is not None and csv and isinstance(out, Path):
-                csv_files.write(compared.name, compared.columns, compared.rows, out, len(compared.rows))
             report = attrs.evolve(report, tables=[sessions, *([compared] if compared is not None else []), overview, *others])
             if html is not None:
                 _write_html(Path(html), report)
@@ -169,6 +172,10 @@ def _summarise(
         # Staging must end before the scratch directory is deleted.
         at_end.callback(wait, [staging])
         at_end.callback(stop.set)
+        write = [spark_table.parquet(place, out)] if place is not None and "parquet" in kinds else []
+        write += [spark_table.csv(place, out)] if isinstance(place, Path) and isinstance(out, Path) and "csv" in kinds else []
+        # Writing must end before the directory is moved or deleted, and after Spark has been stopped, so that it does not take long.
+        until_closed = at_end.enter_context(contextlib.closing(spark_table.UntilClosed(write)))
         with spark_session(master, chosen, brief=size < BRIEF_BYTES) as spark:
             more = [*found.remote, *found.datasets]
             progress(f"reading {_counted(len(logs), size)}{' and ' if logs and more else ''}{', '.join(more)} …")
@@ -179,9 +186,7 @@ def _summarise(
             if not loaded.logs:
                 return None, loaded.refused
             with progress.watching(spark):
-                write = [spark_table.parquet(place, out)] if place is not None and "parquet" in kinds else []
-                write += [spark_table.csv(out)] if isinstance(out, Path) and "csv" in kinds else []
-                return compute_tables.compute_tables(loaded, limit, write, charts, progress), loaded.refused
+                return compute_tables.compute_tables(loaded, limit, until_closed.writers, charts, progress), loaded.refused
 
 
 def _counted(logs: int, size: int) -> str:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from threading import Condition
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from scenarios.errors import InputError
 from scenarios.io.output_files import cannot_be_written
 from spark_reports.severity import sql_order
 from spark_reports.tables import csv_files, parquet_files
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 PART_ROWS: Final = 200_000
 """The maximum number of rows in one file."""
+
+_CLOSING_SECONDS: Final = 30
+"""The maximum time to wait for running writers. Spark has already been stopped, so that they fail soon."""
 
 Rows = list[tuple[object, ...]]
 """The fetched rows of a table."""
@@ -98,10 +103,49 @@ def parquet(out: Path | str, shown: Path | str | None = None) -> Write:
     return write
 
 
-def csv(out: Path) -> Write:
-    """Return a writer that writes tables as CSV to a directory on this machine."""
+def csv(out: Path, shown: Path | None = None) -> Write:
+    """Return a writer that writes tables as CSV to a directory on this machine. If a file cannot be written, the writer raises `InputError`,
+    which names the directory `shown` or, without one, the file.
+    """
 
     def rows(frame: DataFrame, fetched: Rows | None) -> Iterator[tuple[object, ...]]:
         return iter(fetched) if fetched is not None else (tuple(row) for row in frame.toLocalIterator())
 
-    return lambda name, frame, fetched: csv_files.write(name, frame.columns, rows(frame, fetched), out, PART_ROWS)
+    def write(name: str, frame: DataFrame, fetched: Rows | None) -> None:
+        try:
+            csv_files.write(name, frame.columns, rows(frame, fetched), out, PART_ROWS)
+        except InputError as wrong:
+            raise wrong if shown is None else InputError(str(wrong).replace(str(out), str(shown))) from None
+
+    return write
+
+
+class UntilClosed:
+    """Calls writers until it is closed. Tables are written by several threads, and when one of them fails, the others are still running."""
+
+    def __init__(self, writers: Sequence[Write]) -> None:
+        self.writers: list[Write] = [self._checked(one) for one in writers]
+        self._state = Condition()
+        self._running = 0
+        self._closed = False
+
+    def _checked(self, one: Write) -> Write:
+        def write(name: str, frame: DataFrame, fetched: Rows | None) -> None:
+            with self._state:
+                if self._closed:
+                    return
+                self._running += 1
+            try:
+                one(name, frame, fetched)
+            finally:
+                with self._state:
+                    self._running -= 1
+                    self._state.notify_all()
+
+        return write
+
+    def close(self) -> None:
+        """Wait for the writers that are running. Afterwards, writers do nothing, so that the directory can be moved or removed."""
+        with self._state:
+            self._closed = True
+            self._state.wait_for(lambda: not self._running, timeout=_CLOSING_SECONDS)

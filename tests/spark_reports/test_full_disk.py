@@ -6,6 +6,7 @@ import contextlib
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from spark_reports.errors import ReportError
 from spark_reports.logs.unpack import unpack
 from spark_reports.spark import failures
 from spark_reports.spark.java import Java, java_home
+from spark_reports.tables import spark_table
 from spark_reports.tables.result import Report
 from tests.spark_reports.conftest import Reported
 from tests.spark_reports.event_logs import event, log_text, write_log
@@ -44,7 +46,7 @@ def no_larger_files() -> Iterator[None]:
 @pytest.mark.usefixtures("in_this_session")
 @pytest.mark.parametrize(
     ("target", "options"),
-    [("tables", ("-o", "tables")), ("page.html", ("--html", "page.html"))],
+    [("tables", ("-o", "tables")), ("tables", ("-o", "tables", "--csv")), ("page.html", ("--html", "page.html"))],
 )
 def test_a_report_that_does_not_fit_leaves_the_one_that_stood_there(
     target: str,
@@ -57,7 +59,7 @@ def test_a_report_that_does_not_fit_leaves_the_one_that_stood_there(
     """The disk becomes full when Spark runs. Tables are written while they are computed, and a page is written afterwards."""
     write_log(tmp_path / "s.jsonl", [event(0, "topic-created", topic="orders", partitions=1, replication_factor=3)], end=3_000_000)
     (tmp_path / "tables" / "sessions").mkdir(parents=True)
-    for name in ("page.html", "tables/sessions/part-00000.parquet"):
+    for name in ("page.html", "tables/sessions/part-00000.parquet", "tables/sessions.csv"):
         (tmp_path / name).write_text("what stood there")
     before = {path: path.is_file() and path.read_text() for path in tmp_path.rglob("*")}
     monkeypatch.chdir(tmp_path)
@@ -76,6 +78,31 @@ def test_a_report_that_does_not_fit_leaves_the_one_that_stood_there(
     assert told.endswith(": cannot be written: File too large")
     assert target in told
     assert {path: path.is_file() and path.read_text() for path in tmp_path.rglob("*")} == before
+
+
+def test_tables_are_not_written_after_a_failure() -> None:
+    """When one of several threads fails, the directory is removed. A thread that is writing must end before, and no other may begin."""
+    written: list[str] = []
+    started, may_end = Event(), Event()
+
+    def slow(name: str, *_: object) -> None:
+        started.set()
+        assert may_end.wait(60)
+        written.append(name)
+
+    writers = spark_table.UntilClosed([slow])
+    (write,) = writers.writers
+    running, closing = Thread(target=write, args=("first", None, None)), Thread(target=writers.close)
+    running.start()
+    assert started.wait(60)
+    closing.start()
+    assert closing.is_alive()
+    may_end.set()
+    closing.join(60)
+    assert written == ["first"]
+    running.join(60)
+    write("second", None, None)  # type: ignore[arg-type]
+    assert written == ["first"]
 
 
 @pytest.mark.usefixtures("full_disk")

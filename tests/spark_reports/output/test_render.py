@@ -132,7 +132,11 @@ def test_a_long_csv_goes_on_in_further_files_and_a_shorter_one_leaves_none_behin
     assert {path.name: path.read_text().split() for path in tmp_path.iterdir()} == {
         "t.csv": ["n", "0", "1"], "t-2.csv": ["n", "2", "3"], "t-3.csv": ["n", "4"],
     }  # fmt: skip
+    (tmp_path / "t-4.csv").write_text("of earlier output")
+    csv_files.remove_earlier_parts(tmp_path, {"t.csv", "t-2.csv", "t-3.csv"})
+    assert csv_files.names_in(tmp_path) == {"t.csv", "t-2.csv", "t-3.csv"}
     csv_files.write("t", ("n",), [], tmp_path, 2)
+    csv_files.remove_earlier_parts(tmp_path, {"t.csv"})
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"t.csv": "n\n"}
 
 
