@@ -18,7 +18,7 @@ from scenarios.sweeps.execution.workers import Workers
 from scenarios.sweeps.grid.grid import C, Grid, Run
 from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, RunStopped
 from scenarios.sweeps.statistics.cell_results import CellResult, SweepResult, cell_result
-from scenarios.sweeps.statistics.estimates import wilson
+from scenarios.sweeps.statistics.estimates import proportion
 
 FIRST_ROUND: Final = 100
 """The number of runs that a cell gets before its confidence interval is checked for the first time."""
@@ -92,7 +92,7 @@ def sweep_runs(
             raise SweepError(f"the sweep stopped: {failure}") from failure
         for number in open_cells:
             losing = sum(known[number, seed].lost_acknowledged > 0 for seed in range(1, upto + 1))
-            if upto == runs or (width is not None and wilson(losing, upto).width <= width):
+            if upto == runs or (width is not None and proportion(losing, upto).width <= width):
                 settled[number] = upto
     rows: list[CellResult[C]] = []
     every: list[Run] = []

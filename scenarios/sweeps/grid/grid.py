@@ -61,6 +61,10 @@ class Experiment(Protocol[C, R]):
     """What the cells of a grid run, and what is measured. Kafka under its settings is one experiment, and replication models are another."""
 
     @property
+    def most(self) -> float:
+        """The largest value that `means` can return; infinite if there is no limit."""
+
+    @property
     def run_type(self) -> type[R]:
         """The class of the result rows."""
 

@@ -1,10 +1,11 @@
 """The columns of `cells.csv`, `cells.json`, and `cells.parquet`, which have an entry for each cell.
 
-The columns with bounds contain the bounds of 95% confidence intervals. Numbers are rounded, so that they are the same on every machine.
+The columns with bounds contain the bounds of 95% confidence intervals; an upper bound that is not known is empty. Numbers are rounded, so that they are the same on every machine.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -40,8 +41,12 @@ def mean(name: str, digits: int, unit: str = "") -> tuple[Column, Column, Column
     """Return the columns of a mean and its bounds, rounded to a number of digits. `unit` is the end of their names."""
     kind = float if digits else int
 
-    def bound(which: str) -> Callable[[CellResult[Any]], float]:
-        return lambda result: round(getattr(result.means[name], which), digits or None)
+    def bound(which: str) -> Callable[[CellResult[Any]], float | None]:
+        def value(result: CellResult[Any]) -> float | None:
+            found = getattr(result.means[name], which)
+            return None if found == math.inf else round(found, digits or None)
+
+        return value
 
     return (
         Column(f"{name}{unit}", bound("value"), kind),

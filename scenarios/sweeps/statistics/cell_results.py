@@ -10,7 +10,7 @@ import attrs
 from scenarios.sweeps.grid.grid import C, Grid, Run
 from scenarios.sweeps.simulation.histogram import Histogram, Percentile
 from scenarios.sweeps.simulation.runs import fields_of
-from scenarios.sweeps.statistics.estimates import Estimate, bootstrap, wilson
+from scenarios.sweeps.statistics.estimates import Estimate, mean, proportion
 
 PERCENTILES: Final = (0.5, 0.99, 0.999)
 """The percentiles of latency."""
@@ -59,10 +59,7 @@ class SweepResult(Generic[C]):
 
 
 def cell_result(grid: Grid[C], cell: C, runs: Sequence[Run], *, settled: bool = False) -> CellResult[C]:
-    """Return the row of a cell. `runs` must be in the order of the seeds.
-
-    All bootstraps use the same seed, so that cells with the same numbers get the same bounds.
-    """
+    """Return the row of a cell. `runs` must be in the order of the seeds."""
     latencies, waits = Histogram(), Histogram()
     for run in runs:
         latencies.merge(dict(run.latencies))
@@ -77,8 +74,8 @@ def cell_result(grid: Grid[C], cell: C, runs: Sequence[Run], *, settled: bool = 
         settled=settled,
         losing=losing,
         means={
-            "loss": wilson(len(losing), len(runs)),
-            **{name: bootstrap([values[name] for values in measured], "bootstrap") for name in measured[0]},
+            "loss": proportion(len(losing), len(runs)),
+            **{name: mean([values[name] for values in measured], grid.experiment.most) for name in measured[0]},
         },
         totals={name: sum(values) for name, values in numbers.items()},
         most={name: max(values) for name, values in numbers.items()},

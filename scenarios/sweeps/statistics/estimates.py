@@ -1,30 +1,36 @@
-"""Estimates with 95% confidence intervals: Wilson's interval for a proportion, and a bootstrap interval for a mean."""
+"""Estimates with 95% confidence intervals.
+
+- The interval of a proportion is exact (Clopper and Pearson, Biometrika 26, 1934): it covers the true value at least as often as it says.
+- If every value is different from 0, the interval of a mean is that of Student's t.
+- If some values are 0, as when most runs lose nothing, the mean is the product of the proportion of values that are not 0 and of their
+  mean. The mean of few skewed values is known badly, and their spread even worse. Its interval is therefore that of a gamma distribution
+  whose spread is drawn towards the one of an exponential distribution, as if two more values had shown that spread. The two intervals are
+  combined on the logarithmic scale (Donner and Zou, Statistical Methods in Medical Research 21, 2012).
+- If all values are 0, nothing is known about the size of what was not seen, so that a mean has no upper bound unless the values have one.
+
+`tests/bench/bench_intervals.py` prints how often these intervals cover the true value.
+"""
 
 from __future__ import annotations
 
-import itertools
-import random
+import math
 from collections.abc import Sequence
 from typing import Final
 
 import attrs
 
-Z: Final = 1.959963984540054
-"""The two-sided 95% quantile of the normal distribution."""
+from scenarios.sweeps.statistics.quantiles import beta_quantile, gamma_quantile, student_quantile
 
-RESAMPLES: Final = 1_000
-"""The number of resamples of a bootstrap."""
+TAIL: Final = 0.025
+"""The probability that the true value is above the interval, and the probability that it is below."""
 
-MAX_BLOCKS: Final = 400
-"""The maximum number of values that a bootstrap draws from.
-
-If there are more values, the bootstrap first averages them in `MAX_BLOCKS` blocks. This step preserves the spread of the mean.
-"""
+PRIOR_VALUES: Final = 2
+"""The number of values with the spread of an exponential distribution that are added when the spread of few values is estimated."""
 
 
 @attrs.frozen
 class Estimate:
-    """An estimated value and the bounds of its 95% confidence interval."""
+    """An estimated value and the bounds of its 95% confidence interval. The upper bound is infinite if it is not known."""
 
     value: float
     low: float
@@ -36,45 +42,61 @@ class Estimate:
         return self.high - self.low
 
 
-def wilson(hits: int, runs: int) -> Estimate:
-    """Return a proportion with Wilson's score interval, which is reliable even for proportions near 0 and 1 and for few runs.
+def proportion(hits: float, runs: float) -> Estimate:
+    """Return a proportion with its exact interval. In weighted samples, the numbers of hits and runs need not be whole.
 
     Raises:
         ValueError: there are no runs.
     """
-    if runs < 1:
+    if runs <= 0:
         raise ValueError("a proportion needs at least one run")
-    share = hits / runs
-    scale = 1 + Z * Z / runs
-    centre = (share + Z * Z / (2 * runs)) / scale
-    half = Z * (share * (1 - share) / runs + Z * Z / (4 * runs * runs)) ** 0.5 / scale
-    # At 0 and 1, the bound is exact, so rounding must not show.
-    return Estimate(share, 0.0 if hits == 0 else centre - half, 1.0 if hits == runs else centre + half)
+    return Estimate(hits / runs, beta_quantile(TAIL, hits, runs - hits + 1), beta_quantile(1 - TAIL, hits + 1, runs - hits))
 
 
-def bootstrap(values: Sequence[float], seed: str) -> Estimate:
-    """Return a mean with its percentile bootstrap interval. The same values and the same seed always give the same bounds.
+def mean(values: Sequence[float], most: float = math.inf) -> Estimate:
+    """Return the mean of values from 0 to `most`, with its interval.
 
     Raises:
         ValueError: there are no values.
     """
     if not values:
         raise ValueError("a mean needs at least one value")
-    mean = sum(values) / len(values)
-    if min(values) == max(values):
-        return Estimate(mean, mean, mean)
-    blocks = _blocks(values)
-    draw = random.Random(seed)
-    means = sorted(sum(draw.choices(blocks, k=len(blocks))) / len(blocks) for _ in range(RESAMPLES))
-    return Estimate(mean, means[round(0.025 * (RESAMPLES - 1))], means[round(0.975 * (RESAMPLES - 1))])
+    seen = [value for value in values if value]
+    if not seen:
+        return Estimate(0.0, 0.0, proportion(0, len(values)).high * most)
+    if len(seen) == len(values) > 1:
+        found = student(values)
+    else:
+        found = product(proportion(len(seen), len(values)), _mean_of_few(seen))
+    return Estimate(found.value, max(0.0, found.low), min(most, found.high))
 
 
-def _blocks(values: Sequence[float]) -> list[float]:
-    """Return the values if there are at most `MAX_BLOCKS`; otherwise, return the means of `MAX_BLOCKS` blocks of values. Values that do not
-    fill a block are added to the last block.
-    """
-    if len(values) <= MAX_BLOCKS:
-        return list(values)
-    size = len(values) // MAX_BLOCKS
-    bounds = [*range(0, size * MAX_BLOCKS, size), len(values)]
-    return [sum(values[a:b]) / (b - a) for a, b in itertools.pairwise(bounds)]
+def student(values: Sequence[float]) -> Estimate:
+    """Return the mean of at least two values with Student's interval."""
+    centre = math.fsum(values) / len(values)
+    half = student_quantile(1 - TAIL, len(values) - 1) * math.sqrt(variance(values) / len(values))
+    return Estimate(centre, centre - half, centre + half)
+
+
+def variance(values: Sequence[float]) -> float:
+    """Return the variance of a population, estimated from a sample of at least two values."""
+    centre = math.fsum(values) / len(values)
+    return math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
+
+
+def product(one: Estimate, other: Estimate) -> Estimate:
+    """Return the product of two independent positive estimates."""
+    value = one.value * other.value
+    if not value:
+        return Estimate(0.0, 0.0, one.high * other.high)
+    down = math.hypot(*(math.log(each.value / each.low) for each in (one, other)))
+    up = math.hypot(*(math.log(each.high / each.value) for each in (one, other)))
+    return Estimate(value, value * math.exp(-down), value * math.exp(up))
+
+
+def _mean_of_few(values: Sequence[float]) -> Estimate:
+    """Return the mean of positive values, with the interval of a gamma distribution."""
+    centre = math.fsum(values) / len(values)
+    spread = math.fsum((value / centre - 1) ** 2 for value in values)
+    shape = len(values) * (len(values) - 1 + PRIOR_VALUES) / (spread + PRIOR_VALUES)
+    return Estimate(centre, centre * shape / gamma_quantile(1 - TAIL, shape), centre * shape / gamma_quantile(TAIL, shape))

@@ -76,7 +76,7 @@ def test_each_system_keeps_its_own_promise(done: tuple[SweepResult[ModelCell], P
         assert (cell.totals["phantom"], cell.runs, cell.loss.value) == (0, 4, len(cell.losing) / 4)
         assert cell.loss.low <= cell.loss.value <= cell.loss.high
         down = cell.means["write_down"]
-        assert 0 <= down.low <= down.value <= down.high < 1
+        assert 0 <= down.low <= down.value <= down.high <= 1
         assert cell.latencies[0] is not None
     assert cells["raft"].totals["bytes_sent"] > 0
 

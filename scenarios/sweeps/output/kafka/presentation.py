@@ -51,8 +51,10 @@ def _numbers_of(cell: CellResult[KafkaCell]) -> list[str]:
 
 def _mean_with_bounds(estimate: Estimate) -> str:
     """Return a mean time and its bounds as text."""
+    if not estimate.value:
+        return format_duration(0)
     value, low, high = (format_duration(round_to(us, digits=3)) for us in (estimate.value, estimate.low, estimate.high))
-    return value if estimate.low == estimate.high else f"{value} ({low} – {high})"
+    return f"{value} ({low} – {high})"
 
 
 def _count(value: float) -> str:
@@ -70,11 +72,11 @@ def _notes_of(outcome: SweepResult[KafkaCell]) -> list[str]:
     share = simulated / max(1, outcome.grid.horizon * outcome.runs)
     faults, episodes = _total(outcome, "faults"), _total(outcome, "episodes")
     notes = [
-        "P(loss): the proportion of runs that permanently lost an acknowledged record, with Wilson's 95% interval.",
+        "P(loss): the proportion of runs that permanently lost an acknowledged record, with its exact 95% interval.",
         "Lost acked, lost read: the mean number per run of permanently lost records that had been acknowledged, and of those that a consumer "
         "had read. A record that had been both acknowledged and read is counted in both numbers.",
         "No writes, no reads: the time per run without writes to a partition, or without reads from it, as a mean over the partitions, with "
-        "bootstrap 95% bounds. Stalled: the additional time during which acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
+        "95% bounds. Stalled: the additional time during which acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
         "p50, p99, p99.9: produce latency of all records, ±1.6%"
         + (", during the simulated time" if around else "")
         + ". ≥: producers gave up on some records, or some records had no answer at the end; the time that these records had waited counts as "

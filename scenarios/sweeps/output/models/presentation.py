@@ -55,7 +55,7 @@ def _numbers_of(cell: CellResult[ModelCell]) -> list[str]:
 
 
 def _share(estimate: Estimate) -> str:
-    if estimate.low == estimate.high:
+    if not estimate.value:
         return percent(estimate.value)
     return f"{percent(estimate.value)} ({percent(estimate.low)} – {percent(estimate.high)})"
 
@@ -64,8 +64,8 @@ def _notes_of(outcome: SweepResult[ModelCell]) -> list[str]:
     """Return the notes that a reader needs to understand the table."""
     cells = outcome.cells
     notes = [
-        "P(loss): the proportion of runs that lost an acknowledged write, with Wilson's 95% interval. Writes lost: the mean proportion of "
-        "acknowledged writes that a run lost, with bootstrap 95% bounds. Most: the number of writes that the worst run lost.",
+        "P(loss): the proportion of runs that lost an acknowledged write, with its exact 95% interval. Writes lost: the mean proportion of "
+        "acknowledged writes that a run lost, with 95% bounds. Most: the number of writes that the worst run lost.",
         "Dirty: the mean proportion of reads that returned a row that does not exist at the end. Stale: the mean proportion of reads "
         "that missed an acknowledged write.",
         "No writes, no reads: the mean proportion of the time during which probes failed. p50, p99, p99.9: the latency of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import attrs
@@ -68,6 +69,7 @@ class KafkaExperiment:
     """Kafka clusters under random faults."""
 
     run_type = KafkaRun
+    most = math.inf
 
     def simulate(self, grid: Grid[KafkaCell], cell: KafkaCell, seed: int) -> KafkaRun:
         """Simulate every episode of a run."""

@@ -216,6 +216,7 @@ class ModelExperiment:
     """Replication systems under random faults."""
 
     run_type = ModelRun
+    most = 1.0
 
     def simulate(self, grid: Grid[ModelCell], cell: ModelCell, seed: int) -> ModelRun:
         """Simulate one system with one seed, and return its row."""
