@@ -77,7 +77,7 @@ def page() -> str:
             f"| `{word}`{' ✂' if word in GUARDS else ''} | {in_force(field.name)} | {known[field.name].replace('|', chr(92) + '|')} |"
         )
     patches = ", ".join(release.patch for release in RELEASES.values() if release.patch)
-    head = _HEAD.format(names=", ".join(RELEASES), patches=patches, newest=[*RELEASES][-1], guard=GUARDS[2])
+    head = _HEAD.format(names=", ".join(RELEASES), patches=patches, newest=[*RELEASES][-1], guard="strict-min-isr")
     return head + "\n".join(rows) + "\n"
 
 

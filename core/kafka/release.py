@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import attrs
@@ -659,33 +659,33 @@ class Release(ReprMixin):
         return found
 
 
-GUARDS: Final = (
-    "maximal-isr",
-    "hw-needs-eligible",
-    "strict-min-isr",
-    "capped-min-isr",
-    "epoch-at-start",
-    "hides-stale-hw",
-    "expand-needs-epoch-start",
-    "shrink-spares-equal-leo",
-    "fetch-epoch-fencing",
-    "truncation-epoch-fencing",
-    "hw-same-epoch",
-    "truncate-on-epoch-change",
-    "isr-eligibility",
-    "broker-epoch-in-isr",
-    "partition-epoch-check",
-    "request-time-leo",
-    "ignores-diverging-fetch",
-    "elr",
-    "unclean-broker-leaves-elr",
-    "elect-from-isr",
-    "validates-positions",
-    "controller-epoch-fencing",
-    "zookeeper",
-)
-"""The rules that can be switched off one by one, to show the purpose of each rule. The name of a guard is the name of its field, with
-dashes instead of underscores."""
+GUARDS: Final[Mapping[str, str]] = {
+    "maximal-isr": "the high watermark waits for a replica while its addition to the ISR is pending",
+    "hw-needs-eligible": "a replica that may not join the ISR does not hold back the high watermark",
+    "strict-min-isr": "the high watermark does not advance while the ISR is smaller than min.insync.replicas",
+    "capped-min-isr": "a min.insync.replicas above the replication factor counts as the replication factor",
+    "epoch-at-start": "a new leader records where its epoch starts before it appends a record",
+    "hides-stale-hw": "a new leader does not tell clients its end offset until its high watermark reaches its own epoch",
+    "expand-needs-epoch-start": "a replica joins the ISR only when it has reached the start of the leader's epoch",
+    "shrink-spares-equal-leo": "a follower that has everything that the leader has is not removed from the ISR",
+    "fetch-epoch-fencing": "a leader refuses fetches that carry another leader epoch",
+    "truncation-epoch-fencing": "a leader refuses questions about epochs and offsets that carry another leader epoch",
+    "hw-same-epoch": "only fetches in the leader's own epoch move the high watermark and the ISR",
+    "truncate-on-epoch-change": "a follower that has missed an epoch truncates its log again, even if the leader is the same",
+    "isr-eligibility": "fenced brokers, and brokers that are shutting down, cannot join an ISR",
+    "broker-epoch-in-isr": "an ISR change is refused if a member has restarted in the meantime",
+    "partition-epoch-check": "an ISR change is refused if it is not based on the current state of the partition",
+    "request-time-leo": "a leader believes that a follower has records only when the follower's next fetch says so",
+    "ignores-diverging-fetch": "a fetch that is answered with a diverging epoch does not count as progress",
+    "elr": "the controller remembers eligible leader replicas when the ISR is smaller than min.insync.replicas",
+    "unclean-broker-leaves-elr": "a broker that returns from an unclean shutdown is no longer an eligible leader replica",
+    "elect-from-isr": "in a clean election, the leader comes from the ISR or the ELR",
+    "validates-positions": "a consumer asks a new leader whether the log still contains what it has read",
+    "controller-epoch-fencing": "brokers refuse requests from a controller that was replaced",
+    "zookeeper": "the controller is elected through ZooKeeper; without it, KRaft with the other rules of the release",
+}
+"""The rules that can be switched off one by one, to show the purpose of each rule, with what each rule does. The name of a guard is the name of
+its field, with dashes instead of underscores; the docstring of `Release` says more."""
 
 RELEASES: Final = {name: Release(name, order) for order, name in enumerate(_NAMES)}
 """The known releases, by name, oldest first."""

@@ -117,7 +117,7 @@ def acts_in_words(acts: Sequence[Timed]) -> str:
     return ", ".join(act_sentence(act.word, act_arguments(act)) for _, act in acts) or "nothing"
 
 
-def _value(goal: Goal, cluster: Cluster) -> str:
+def value_of(goal: Goal, cluster: Cluster) -> str:
     """Return what the goal reads now, in words, for example `lost is 1`."""
     got = goal.condition.got(LiveMoment(cluster, {}))
     return f"{goal.condition.left.text} is {got}" if isinstance(goal.condition, Compare) and not goal.condition.left.literal else got
@@ -137,7 +137,7 @@ def _counterexample(start: Start, goal: Goal, found: Finding, name: str) -> Coun
     cluster = start.cluster()
     do(cluster, found.acts)
     cluster.run_until(found.time)
-    value = _value(goal, cluster)
+    value = value_of(goal, cluster)
     after: list[Timed] = mend(cluster) if goal.is_lasting else []
     end = cluster.now if goal.is_lasting else found.time
     script = session_script(

@@ -36,6 +36,7 @@ def add_commands(commands: Any) -> None:
     explore.add_argument(
         "target",
         metavar="SCENARIO|LOG|DESCRIBE.txt",
+        nargs="?",
         help="the cluster: the output of kafka-topics --describe, an event log, a scenario of the library, or a script",
     )
     explore.add_argument(
@@ -55,6 +56,11 @@ def add_commands(commands: Any) -> None:
     explore.add_argument(
         "--acks", choices=("1", "all"), default="all", help="the acks of the load that a cluster without load gets (default: all)"
     )
+    explore.add_argument(
+        "--without",
+        metavar="GUARDS",
+        help="guards of the protocol to switch off, with commas between them, to see what they are for; 'help' lists them",
+    )
     explore.add_argument("--max-seconds", metavar="S", help="stop the search after a number of seconds of real time")
     explore.add_argument("-o", "--output", metavar="DIR", help="write a script for each counterexample into this directory")
     explore.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -68,12 +74,18 @@ def _explore(arguments: argparse.Namespace) -> int:
     from scenarios.exploration.exploration import explore
     from scenarios.io.termination_signals import raise_on_signals
 
+    if arguments.without == "help":
+        from scenarios.exploration.guards import guard_lines
+
+        print_lines(["Guards that --without switches off, with what each does:", *guard_lines()])
+        return HELD
     faults = _faults(arguments.faults)
     at_most = _number(arguments.at_most)
     within = time_of(arguments.within, "--within") or 0
     seconds = max_seconds_of(arguments.max_seconds)
     goal = _goal(arguments.goal, Names())  # a mistake in the syntax is found before the target is played
-    start = _start(arguments).with_load(arguments.acks)
+    guarded = _start(arguments)
+    start = _without(guarded, arguments.without).with_load(arguments.acks)
     goal = _goal(arguments.goal, start.names())
     name = Path(arguments.target).stem
     progress = _Progress()
@@ -81,12 +93,13 @@ def _explore(arguments: argparse.Namespace) -> int:
         outcome = explore(start, goal, faults, at_most, within, seconds, name, progress.show)
     progress.wipe()
     files = _write(outcome, arguments.output, name)
+    instead = _with_guards(start, guarded, goal, outcome)
     if arguments.json:
         import json
 
-        print_json(json.dumps(_as_data(arguments, start, goal, faults, outcome, files), indent=2) + "\n")
+        print_json(json.dumps(_as_data(arguments, start, goal, faults, outcome, files, instead), indent=2) + "\n")
     else:
-        print_lines(_lines(arguments, start, goal, faults, within, outcome, files))
+        print_lines(_lines(arguments, start, goal, faults, within, outcome, files, instead))
     if outcome.found:
         return FAILED
     return HELD if outcome.complete else LIMIT_REACHED
@@ -133,12 +146,16 @@ def _start(arguments: argparse.Namespace) -> Start:
     from scenarios.language.script import releases_of
     from scenarios.logs.recorded_session import read_session
 
+    if arguments.target is None:
+        raise InputError("name the cluster: a scenario, a script, an event log, or the output of kafka-topics --describe")
     release, begin, seed = release_of(arguments.release), time_of(arguments.begin, "--from"), seed_of(arguments.seed)
     log = looks_like_log(arguments.target)
     text = None if log else describe_text(arguments.target)
     if arguments.groups and text is None:
         raise InputError("--groups: needs the output of kafka-topics --describe; name its file")
     if log:
+        if arguments.without:
+            raise InputError("--without: a log has its own release; omit this option")
         if release is not None or seed is not None:
             raise InputError(f"--{'seed' if release is None else 'release'}: a log has its own; omit this option")
         return Start.of_session(read_session(arguments.target), begin)
@@ -151,6 +168,26 @@ def _start(arguments: argparse.Namespace) -> Start:
     scenario = catalogue.load(arguments.target)
     wanted = releases_of(scenario, () if release is None else (release,))
     return Start.of_scenario(scenario, wanted[-1], seed, begin)
+
+
+def _without(start: Start, guards: str | None) -> Start:
+    """Return a start with some guards switched off."""
+    if guards is None:
+        return start
+    import attrs
+
+    from scenarios.exploration.guards import guards_named, without
+
+    return attrs.evolve(start, release=without(start.release, guards_named(guards)))
+
+
+def _with_guards(start: Start, guarded: Start, goal: Goal, outcome: Outcome) -> list[str]:
+    """Return what the goal reads after the acts of each counterexample if no guard is switched off; empty strings if none is."""
+    if start.release == guarded.release:
+        return [""] * len(outcome.found)
+    from scenarios.exploration.guards import with_guards
+
+    return [with_guards(start, guarded.release, goal, each) for each in outcome.found]
 
 
 class _Progress:
@@ -184,8 +221,9 @@ def _faults_in_words(number: int) -> str:
 
 
 def _lines(
-    arguments: argparse.Namespace, start: Start, goal: Goal, faults: list[Fault], within: int, outcome: Outcome, files: list[str]
-) -> list[str]:
+    arguments: argparse.Namespace, start: Start, goal: Goal, faults: list[Fault], within: int, outcome: Outcome, files: list[str],
+    instead: list[str],
+) -> list[str]:  # fmt: skip
     """Return the result as text."""
     from core.sim.units import format_duration
 
@@ -195,13 +233,19 @@ def _lines(
         f"  faults: {', '.join(fault.word for fault in faults)}, at the end of any instant; what was stopped, paused or cut can come back",
     ]
     for layer in outcome.layers:
-        here = [(each, file) for each, file in zip(outcome.found, files, strict=True) if len(each.finding.faults) == layer.faults]
+        here = [
+            (each, file, other)
+            for each, file, other in zip(outcome.found, files, instead, strict=True)
+            if len(each.finding.faults) == layer.faults
+        ]
         covered = f"{layer.runs:,} run{'' if layer.runs == 1 else 's'}, {layer.situations:,} new situations, {layer.seconds:.1f} s"
         if not layer.complete:
             covered += "; the time limit came before the end"
         lines.append(f"{_faults_in_words(layer.faults)}: {'found' if here else 'not found'} ({covered})")
-        for each, file in here:
+        for each, file, other in here:
             lines.append(f"  {each.acts}: {each.value} at {format_duration(each.finding.time)}")
+            if other:
+                lines.append(f"    with {arguments.without.replace(',', ' and ')}: {other}")
             if file:
                 lines.append(f"    play it: isrlab play {file}")
     if outcome.dropped:
@@ -236,7 +280,7 @@ def _write(outcome: Outcome, directory: str | None, name: str) -> list[str]:
 
 
 def _as_data(
-    arguments: argparse.Namespace, start: Start, goal: Goal, faults: list[Fault], outcome: Outcome, files: list[str]
+    arguments: argparse.Namespace, start: Start, goal: Goal, faults: list[Fault], outcome: Outcome, files: list[str], instead: list[str]
 ) -> dict[str, Any]:
     return {
         "target": arguments.target,
@@ -256,5 +300,8 @@ def _as_data(
             }
             for layer in outcome.layers
         ],
-        "found": [{**each.as_data(), "file": file or None} for each, file in zip(outcome.found, files, strict=True)],
+        "found": [
+            {**each.as_data(), "file": file or None, **({"with_guards": other} if other else {})}
+            for each, file, other in zip(outcome.found, files, instead, strict=True)
+        ],
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.kafka.release import RELEASES
+from core.kafka.release import GUARDS, RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.acts import Kill, Pause, Produce
 from core.lab.acts import Start as StartBroker
@@ -141,9 +141,25 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "the time limit came before the end" in capsys.readouterr().out
 
 
+def test_a_search_without_a_guard_shows_what_the_guard_is_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "mine.yaml"
+    script.write_text(SCRIPT.replace("brokers: 3", "brokers: 2").replace("replication-factor: 3", "replication-factor: 2"))
+    options = ["--faults", "kill", "--within", "25s"]
+    assert main(["explore", str(script), "--without", "elect-from-isr", *options]) == 1
+    said = capsys.readouterr().out
+    assert "mine.yaml (4.3 without elect-from-isr): " in said
+    assert "2 faults: found" in said
+    assert "    with elect-from-isr: lost is 0\n" in said
+    assert main(["explore", "--without", "help"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"  {guard} " in said for guard in GUARDS)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--without", "fetch-epoch"], "--without: 'fetch-epoch' is not a guard; did you mean 'fetch-epoch-fencing'?"),
+        (["--without", "elr", "--release", "0.11"], "--without: 0.11 does not have elr; "),
         (["--goal", "lost >"], "--goal: "),
         (["--goal", "happened leader-elected"], "--goal: 'happened leader-elected': a goal reads the state of the cluster, not its events"),
         (["--faults", "kill,meteor"], "--faults: 'meteor' is not a kind of fault; "),
