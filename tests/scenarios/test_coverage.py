@@ -369,7 +369,14 @@ STORIES: Final[dict[str, tuple[str, Witnesses]]] = {
     "S8": ("KIP-903, rejoined empty", {"s8-rejoined-empty": "lost == 5"}),
     "S9": ("KIP-841, fenced replicas", {"s9-fenced-in-the-isr": "isr-expanded {joined=[2]}", "s9-leader-knows-less": "INELIGIBLE_REPLICA"}),
     "S10": ("KIP-497, the maximal ISR", {"s10-maximal-isr": "lost == 5"}),
-    "S11": ("KIP-966, last replica standing", {"s11-last-replica-standing": "lost == 5", "s11-all-lose-power": "elr(t-0) == [2, 3]"}),
+    "S11": (
+        "KIP-966, last replica standing",
+        {
+            "s11-last-replica-standing": "lost == 5",
+            "s11-all-lose-power": "elr(t-0) == [2, 3]",
+            "s11-killed-counts-as-unclean": "lost-acknowledged == 14",
+        },
+    ),
     "S12": ("KAFKA-13141, a diverging fetch", {"s12-diverging-fetch": "lost == 2"}),
     "S13": ("unclean by the longest log", {"s13-longest-log": "lost == 1"}),
     "S14": (
