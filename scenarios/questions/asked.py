@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 import attrs
 
 from core.kafka.errors import KafkaError
+from core.kafka.health import is_offline
 from core.lab.acts import Act, Load, SetPace
 from core.lab.cluster import Cluster
 from core.lab.spec import Pace
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
+from core.lab.views.view_builder import broker_view
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS, format_duration
-from scenarios.cut_sets.standing import standings
+from scenarios.cut_sets.standing import Standing, standings
 from scenarios.io.escaping import escape_line
 from scenarios.running.run_summary import RunSummary
 
@@ -60,14 +63,20 @@ class Answer:
         return {"verdict": self.verdict, "details": list(self.lines), "how": self.how, "command": self.command, **self.data()}
 
 
+Slices = Generator[None, None, Answer]
+"""A search for an answer. It can pause at each `yield`, and returns the answer."""
+
+Pauses = Generator[None, None, None]
+"""A part of such a search that has no result of its own."""
+
+
 class AskedCluster:
     """A cluster that a question is about.
 
     Attributes:
         cluster: the cluster. Questions do not change it.
         target: its name, as the commands take it.
-        view: its state.
-        standings: what each partition depends on, in the order of the view.
+        progress: the share of the search for an answer that is complete, from 0 to 1, if the search runs a copy.
     """
 
     def __init__(self, cluster: Cluster, target: str, options: str = "", moment: str = "") -> None:
@@ -76,8 +85,17 @@ class AskedCluster:
         self.target: Final = target
         self._options: Final = options
         self._moment: Final = moment
-        self.view: Final[ClusterView] = cluster.view()
-        self.standings: Final = standings(cluster, self.view)
+        self.progress = 0.0
+
+    @cached_property
+    def view(self) -> ClusterView:
+        """The state of the cluster."""
+        return self.cluster.view()
+
+    @cached_property
+    def standings(self) -> tuple[Standing, ...]:
+        """What each partition depends on, in the order of the view."""
+        return standings(self.cluster, self.view)
 
     def brokers(self, words: Sequence[str]) -> tuple[int, ...]:
         """Read brokers that a person named, as `2,5`, `2 5`, or `b2`.
@@ -85,7 +103,7 @@ class AskedCluster:
         Raises:
             ValueError: a word is not a broker of this cluster. The message says which there are.
         """
-        known = {broker.id for broker in self.view.brokers}
+        known = self.cluster.brokers
         found = []
         for word in " ".join(words).replace(",", " ").split():
             number = word.removeprefix("b")
@@ -100,9 +118,13 @@ class AskedCluster:
         """Return the brokers whose processes run and that the controller considers alive."""
         return frozenset(broker.id for broker in self.view.brokers if broker.up)
 
-    def branch(self) -> Branch:
+    def branch(self) -> Generator[None, None, Branch]:
         """Return a copy of the cluster that can be run."""
-        return Branch(self.cluster)
+        snapshot = self.cluster.snapshot()
+        yield
+        copy = Cluster.restore(snapshot)
+        yield
+        return Branch(copy)
 
     def play(self) -> str:
         """Return the command that opens the cluster, and how to get to the moment that was asked about."""
@@ -111,7 +133,7 @@ class AskedCluster:
 
 
 class Branch:
-    """A copy of a cluster, with a load if it has none, and what happens in it.
+    """A copy of a cluster, with a load if it has none, and what happens in it. Whatever lets it run can pause after each step.
 
     Attributes:
         cluster: the copy.
@@ -122,9 +144,9 @@ class Branch:
         ValueError: the cluster can be stepped only by hand, so that a copy does not run.
     """
 
-    def __init__(self, original: Cluster) -> None:
+    def __init__(self, copy: Cluster) -> None:
         self.summary: Final = RunSummary()
-        self.cluster: Final = Cluster.restore(original.snapshot())
+        self.cluster: Final = copy
         self._before: Final = self.cluster.journal.seq
         self._acked: Final = self.cluster.account.acked
         self.cluster.journal.sink = self._shifted
@@ -166,21 +188,26 @@ class Branch:
             return str(refused)
         return ""
 
-    def run(self, time: int) -> None:
+    def run(self, time: int) -> Pauses:
         """Let the copy run for a time in µs."""
-        self.cluster.run_until(self.cluster.now + time)
+        cluster = self.cluster
+        end = cluster.now + time
+        while (due := cluster.next_time()) is not None and due <= end:
+            cluster.step()
+            yield
+        cluster.run_until(end)
 
-    def settled(self, returned: int, within: int, step: int = SECOND // 4) -> int | None:
+    def settled(self, returned: int, within: int, step: int = SECOND // 4) -> Generator[None, None, int | None]:
         """Run until a broker has returned and every partition is as replicated as it can be: all replicas on live brokers are in sync. Return
         how long that took in µs; None if it took longer than `within`.
         """
         begun = self.cluster.now
         while self.cluster.now - begun < within:
-            view = self.cluster.view()
-            up = {broker.id for broker in view.brokers if broker.up}
-            if returned in up and all(set(p.isr) >= up.intersection(p.replicas) and not p.offline for p in view.partitions):
+            up = {number for number, broker in self.cluster.brokers.items() if broker_view(self.cluster, broker).up}
+            registered = self.cluster.controller.registry.partitions.values()
+            if returned in up and all(up.intersection(one.replicas) <= set(one.isr) and not is_offline(one) for one in registered):
                 return self.cluster.now - begun
-            self.cluster.run_until(self.cluster.now + step)
+            yield from self.run(step)
         return None
 
     def told(self) -> list[str]:

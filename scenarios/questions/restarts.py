@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from itertools import combinations
+from typing import Final
 
 import attrs
 
@@ -13,10 +14,13 @@ from core.lab.acts import Kill, Shutdown, Start
 from core.lab.views.partition_view import PartitionView
 from core.sim.units import SECOND
 from scenarios.cut_sets.standing import Harm
-from scenarios.questions.asked import BY_RULE, Answer, AskedCluster, Branch, listed, partitions, seconds
+from scenarios.questions.asked import BY_RULE, Answer, AskedCluster, Branch, Slices, listed, partitions, seconds
 
-PATIENCE = 600 * SECOND
+PATIENCE: Final = 600 * SECOND
 """The longest time that a restarted broker gets to come back into all ISRs, in µs of virtual time."""
+
+AFTERWARDS: Final = 60 * SECOND
+"""How long a copy runs after brokers were lost, in µs of virtual time."""
 
 
 @attrs.frozen
@@ -183,23 +187,24 @@ def restart_order(asked: AskedCluster) -> tuple[int, ...]:
     return tuple(sorted(address, key=lambda broker: (address[broker] == asked.view.controller, address[broker] in voters, broker)))
 
 
-def rolling_restart(asked: AskedCluster, words: Sequence[str]) -> Answer:
+def rolling_restart(asked: AskedCluster, words: Sequence[str]) -> Slices:
     """Restart all live brokers, or those that are named, one after another in a copy, and say how long each must be waited for."""
     order = brokers_or_all(asked, words)
-    branch = asked.branch()
-    branch.run(2 * SECOND)
+    branch = yield from asked.branch()
+    yield from branch.run(2 * SECOND)
     lines, waits, failed = [], 0, ""
-    for broker in order:
+    for done, broker in enumerate(order):
+        asked.progress = done / len(order)
         begun = branch.cluster.now
-        refused = branch.do(Shutdown(broker)) or _wait_for_stop(branch, broker) or branch.do(Start(broker))
-        took = None if refused else branch.settled(broker, PATIENCE)
+        refused = branch.do(Shutdown(broker)) or (yield from _wait_for_stop(branch, broker)) or branch.do(Start(broker))
+        took = None if refused else (yield from branch.settled(broker, PATIENCE))
         if refused or took is None:
             failed = f"b{broker}: {refused or f'not back in all ISRs after {seconds(PATIENCE)}'}"
             lines.append(failed)
             break
         waits += branch.cluster.now - begun
         lines.append(f"b{broker}: shut down and start, then wait {seconds(branch.cluster.now - begun)} until it is in sync again")
-    branch.run(2 * SECOND)
+    yield from branch.run(2 * SECOND)
     felt = [line.strip() for line in branch.felt()]
     lines += [f"clients: {line}" for line in felt]
     verdict = (
@@ -220,12 +225,12 @@ def rolling_restart(asked: AskedCluster, words: Sequence[str]) -> Answer:
     )
 
 
-def _wait_for_stop(branch: Branch, broker: int) -> str:
+def _wait_for_stop(branch: Branch, broker: int) -> Generator[None, None, str]:
     """Run until a broker's process has ended. Return why it did not; empty if it did."""
     for _ in range(1_200):
         if branch.cluster.brokers[broker].state is BrokerState.STOPPED:
             return ""
-        branch.run(SECOND // 10)
+        yield from branch.run(SECOND // 10)
     return "its controlled shutdown does not end"
 
 
@@ -239,16 +244,19 @@ def brokers_to_lose(asked: AskedCluster, words: Sequence[str]) -> tuple[int, ...
     return asked.brokers([word for word in words if word not in ("lose", "we", "i")])
 
 
-def what_if_lose(asked: AskedCluster, words: Sequence[str]) -> Answer:
+def what_if_lose(asked: AskedCluster, words: Sequence[str]) -> Slices:
     """Kill brokers in a copy, and say what happens within a minute."""
     wanted = brokers_to_lose(asked, words)
     lacks = without(asked, wanted)
     names = listed([f"b{broker}" for broker in wanted])
-    branch = asked.branch()
-    branch.run(2 * SECOND)
+    branch = yield from asked.branch()
+    yield from branch.run(2 * SECOND)
     for broker in wanted:
         branch.do(Kill(broker))
-    branch.run(60 * SECOND)
+    begun = branch.cluster.now
+    for _ in branch.run(AFTERWARDS):
+        asked.progress = (branch.cluster.now - begun) / AFTERWARDS
+        yield
     if lacks.harmless:
         verdict = f"Without {names}, every partition has a leader and accepts writes again, as soon as the controller has noticed."
     else:
@@ -258,7 +266,9 @@ def what_if_lose(asked: AskedCluster, words: Sequence[str]) -> Answer:
             f"refuse{'s' if refusing == 1 else ''} writes with acks=all."
         )
     lines = [*_lacking(made_worse(asked, wanted)), *already(asked), *(line.strip() for line in branch.told())]
-    return Answer(verdict, tuple(lines), branch.how(f"2 s of normal work, then kill -9 of {names}, then 60 s"), asked.play())
+    return Answer(
+        verdict, tuple(lines), branch.how(f"2 s of normal work, then kill -9 of {names}, then {AFTERWARDS // SECOND} s"), asked.play()
+    )
 
 
 def zones(asked: AskedCluster, words: Sequence[str]) -> Answer:

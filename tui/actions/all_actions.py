@@ -324,7 +324,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "settings and scenarios by name or description. Esc clears the filter.", SCREENS, call="search", shown="/", footer=18,
     ),
     Action("back", ("escape",), "overview", "Return to the overview. On the overview, clear the "
-        "filter.", SCREENS, call="back", shown="Esc"),
+        "filter. While isrlab searches, goes to a moment, or runs a copy for an answer: cancel that.", SCREENS, call="back", shown="Esc"),
     Action(
         "cause", ("backspace", "less_than_sign"), "to its cause",
         "Go from the selected cell (leader, ISR, high watermark, LEO, broker) to the event that last changed it, or from an "

@@ -14,6 +14,7 @@ from tui.rendering.rows import Row, wrap
 from tui.session.session import Session
 
 if TYPE_CHECKING:
+    from scenarios.questions.all_questions import AnswerTask
     from scenarios.questions.all_questions import Question as ClusterQuestion
     from scenarios.questions.asked import Answer
 
@@ -22,8 +23,10 @@ KEYS: Final = "1234567890abcdefgh"
 
 BULLET: Final = "· "
 
-MOST_RUN: Final = 1_000
-"""The number of partitions up to which the playground runs a copy of the cluster for an answer; for more, the command line does."""
+MOST_RUN: Final = 5_000
+"""The number of partitions up to which the playground runs a copy of the cluster for an answer; for more, the command line does. The copy is
+run in slices, but it is made at once, as it is for a step back.
+"""
 
 
 class ClusterQuestions:
@@ -60,9 +63,11 @@ class ClusterQuestions:
             self._show(question, "")
             return
 
+        asked = self.session.asked()
+
         def wrong(text: str) -> str | None:
             try:
-                question.check(self.session.asked(), text.split())
+                question.check(asked, text.split())
             except ValueError as refusal:
                 return str(refusal)
             return None
@@ -84,13 +89,17 @@ class ClusterQuestions:
         return ""
 
     def _show(self, question: ClusterQuestion, about: str) -> None:
-        try:
-            answer = question.answer(self.session.asked(), about.split())
-        except ValueError as refusal:
-            self.screen.prompts.say(str(refusal), refused=True)
-            return
-        paint = self.screen.paint
-        self.screen.prompts.show_details(question.title, lambda width: paint_answer(answer, paint, width))
+        """Find the answer, in slices if a copy of the cluster must be run, and show it."""
+
+        def found(task: AnswerTask) -> None:
+            answer, paint = task.answer, self.screen.paint
+            if answer is None:
+                self.screen.prompts.say(task.refusal, refused=True)
+            else:
+                self.screen.prompts.show_details(question.title, lambda width: paint_answer(answer, paint, width))
+
+        self.session.answer(question, about.split(), found)
+        self.screen.refresh_view()
 
 
 def paint_answer(answer: Answer, paint: Palette, width: int) -> list[Strip]:

@@ -147,8 +147,13 @@ class Navigation:
         self.screen.show_now()
 
     def back(self) -> None:
-        """Go one step back: within the page, from the page to the overview, or from the filtered list to the unfiltered list."""
-        if self.pages.page is None and self.selection.words:
+        """Cancel the running task. Without one, go one step back: within the page, from the page to the overview, or from the filtered list
+        to the unfiltered list.
+        """
+        if self.session.history.task is not None:
+            self.session.history.cancel_task()
+            self.screen.refresh_view()
+        elif self.pages.page is None and self.selection.words:
             self.filter_by("")
         elif self.pages.page is None or not self.pages.page.back():
             self.leave_page()

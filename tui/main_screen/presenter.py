@@ -126,7 +126,7 @@ class Presenter:
             hand_key=self.display.keymap.key("by-hand"),
             coarse=self.display.slow_link,
             faults=faults_text(view),
-            play_key=self.display.keymap.key("play"),
+            cancel_key=self.display.keymap.key("back"),
             end_key=self.display.keymap.key("to-end"),
         )
 

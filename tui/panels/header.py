@@ -47,7 +47,7 @@ class Clock(ReprMixin):
     """Descriptions of the active faults, from the longest to the shortest."""
     by_hand: bool = False
     """Whether a cluster that ran on its own was switched to the pace `by-hand`, which pauses virtual time."""
-    play_key: str = "Space"
+    cancel_key: str = "Esc"
     hand_key: str = "b"
     end_key: str = "]"
 
@@ -83,7 +83,7 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
         row.add(f"{clock.task_verb} {clock.task_target}", paint.warn)
         if clock.progress is not None:
             row.add(f"  {clock.progress * 100:.0f}%", paint.strong)
-        row.add(f"  {clock.play_key} cancels", paint.muted)
+        row.add(f"  {clock.cancel_key} cancels", paint.muted)
     elif clock.by_hand and not clock.playing:
         row.add("by hand", paint.warn).add(f"  {clock.hand_key} resumes", paint.muted)
     elif not clock.playing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from core.lab.history.history import History
 from core.lab.history.log_replay import LogReplayTask
 from core.lab.history.playable import ClusterReports, PlayableFactory
 from core.lab.history.position import PlayedAct
+from core.lab.history.replay_run import BranchReplay
 from core.lab.history.search import SearchTask
 from core.lab.history.travel import TravelTask
 from core.lab.trace.trace_task import TraceTask
@@ -32,6 +33,7 @@ from tui.session.status import RunSoFar, SessionStatus
 if TYPE_CHECKING:
     from core.lab.trace.record_trace import RecordTrace
     from scenarios.logs.log_header import Header
+    from scenarios.questions.all_questions import AnswerTask, Question
     from scenarios.questions.asked import AskedCluster
 
 
@@ -62,12 +64,21 @@ class Session:
         return self.history.cluster
 
     def asked(self) -> AskedCluster:
-        """Return a copy of the cluster at the current moment, about which questions can be asked."""
+        """Return the cluster as one about which questions can be asked. What it knows of the cluster is of the current moment."""
         from scenarios.questions.asked import AskedCluster
 
         cluster = self.history.cluster
         assert isinstance(cluster, Cluster), "a session runs a cluster"
-        return AskedCluster(Cluster.restore(cluster.snapshot()), "this cluster")
+        return AskedCluster(cluster, "this cluster")
+
+    def answer(self, question: Question, words: Sequence[str], then: Callable[[AnswerTask], None]) -> None:
+        """Start to answer a question about the cluster at the current moment. Virtual time stands still meanwhile. When the answer is
+        found, or the question is refused, `then` is called."""
+        from scenarios.questions.all_questions import AnswerTask
+
+        self.history.cancel_task()
+        answering = AnswerTask(question, self.asked(), words)
+        self.history.start_task(question.name, answering, lambda: then(answering))
 
     @property
     def task_verb(self) -> str:
@@ -79,8 +90,10 @@ class Session:
                 return "searching for"
             case TraceTask():
                 return "tracing"
-            case _:
+            case BranchReplay():
                 return "writing"
+            case _:
+                return "answering"
 
     def write_log(self, path: Path, header: Header, then: Callable[[str], None]) -> None:
         """Start to write this branch, up to its end, as an event log. When the log is complete or has failed, `then` is called with an

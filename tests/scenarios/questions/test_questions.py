@@ -14,7 +14,7 @@ from core.lab.acts import BeginTransaction, Cut, InitTransactions, Kill, Load, P
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.units import SECOND
-from scenarios.questions.all_questions import QUESTIONS
+from scenarios.questions.all_questions import QUESTIONS, AnswerTask
 from scenarios.questions.asked import Answer, AskedCluster
 from scenarios.questions.restarts import made_worse, safe_sets, without
 from tui.cli import main
@@ -50,6 +50,27 @@ def test_may_i_stop() -> None:
     assert "Writes with acks=all refused (NOT_ENOUGH_REPLICAS): 1 partition: orders-0." in no.lines
     assert "No two brokers can be down at the same time." in no.lines
     assert "Safe alone: b1, b2, b3, b4." in no.lines
+
+
+@pytest.mark.parametrize("words", [("what-if", "lose", "2"), ("rolling-restart",)])
+def test_an_answer_that_is_found_in_slices_is_the_same(words: tuple[str, ...]) -> None:
+    cluster = of(((1, 2, 3), (2, 3, 1)), min_insync_replicas="2")
+    question, *about = words
+    task = AnswerTask(QUESTIONS[question], asked(cluster), about)
+    shares = [task.progress]
+    while not task.advance(lambda: True):
+        assert task.answer is None
+        shares.append(task.progress)
+    assert len(shares) > 100
+    assert shares == sorted(shares)
+    assert 0 == shares[0] < 0.6 < shares[-1] <= 1
+    assert task.answer is not None
+    assert task.answer.text() == answer(cluster, *words).text()
+    canceled = AnswerTask(QUESTIONS[question], asked(cluster), about)
+    canceled.advance(lambda: True)
+    canceled.cancel()
+    assert canceled.advance()
+    assert canceled.answer is None
 
 
 def test_a_no_says_what_to_do_first() -> None:

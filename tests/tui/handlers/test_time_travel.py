@@ -234,7 +234,7 @@ async def test_a_way_back_shows_how_far_it_is_and_space_gives_it_up() -> None:
         await write(app, pilot, "20s")
         assert main_screen.session.history.progress is not None
         assert "going to 00:20.000" in screen_text(app)
-        assert "Space cancels" in screen_text(app)
+        assert "Esc cancels" in screen_text(app)
         await pilot.press("space")
         await pilot.pause()
         assert main_screen.session.history.progress is None
