@@ -12,11 +12,16 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any
 
+import hypothesis
 import pytest
 
 # Each worker, and each command that a test starts, would otherwise compile the same hundreds of modules again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# On a busy machine, a test that draws its inputs may last as long as it needs.
+hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("suite")
 
 SESSION = "spark-session"
 """The group of files whose tests use the Spark session of their process. Starting and warming up a session is expensive, and two sessions
