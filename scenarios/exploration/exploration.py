@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 import attrs
 
@@ -12,8 +12,8 @@ from core.lab.act_sentences import act_sentence
 from core.lab.cluster import Cluster
 from scenarios.conditions.conditions import Compare
 from scenarios.exploration.goal import Goal, Timed, mend
-from scenarios.exploration.menu import Fault
-from scenarios.exploration.search import Bounds, Finding, Layer, Search
+from scenarios.exploration.player import Bounds, Player, Plays
+from scenarios.exploration.search import Finding, Layer, Search
 from scenarios.exploration.shrink import Shrinker
 from scenarios.exploration.start import Start, do
 from scenarios.language.acts import act_as_data
@@ -52,64 +52,74 @@ class Counterexample:
         }
 
 
-@attrs.frozen
-class Outcome:
-    """The result of an exploration.
+class Exploration:
+    """A search whose findings are made as simple as they can be, and are run again from the start.
 
     Attributes:
-        layers: what the search did, by number of faults.
-        found: the counterexamples, those with the fewest faults first.
+        bounds: the bounds of the search.
+        found: the counterexamples so far, in the order in which they were found.
         dropped: the number of findings that did not happen again when they were run from the start.
     """
 
-    layers: Sequence[Layer]
-    found: Sequence[Counterexample]
-    dropped: int
+    def __init__(self, start: Start, bounds: Bounds, name: str, seconds: float | None = None, plays: Plays | None = None) -> None:
+        """Prepare a search.
+
+        Args:
+            start: where the search begins.
+            bounds: the bounds.
+            name: the name of the cluster, for the scripts.
+            seconds: the time limit in seconds of real time; None for no limit.
+            plays: plays the runs after the first; None to play them here.
+
+        Raises:
+            InputError: the cluster cannot be built.
+        """
+        cluster = start.cluster()
+        self.bounds: Final = bounds
+        self.found: Final[list[Counterexample]] = []
+        self.dropped = 0
+        self._start = start
+        self._goal = bounds.goal
+        self._name = name
+        self._shrinker = Shrinker(cluster, cluster.snapshots.take(cluster), bounds.goal, cluster.now + bounds.within)
+        self._search = Search(Player(cluster, bounds), bounds, self._confirm, plays, seconds)
+
+    @property
+    def layers(self) -> Sequence[Layer]:
+        """What the search has done so far, by number of faults."""
+        return self._search.layers
 
     @property
     def complete(self) -> bool:
-        """Whether the search came to its end, not to its time limit."""
+        """Whether no layer was left before its end."""
         return all(layer.complete for layer in self.layers)
+
+    def steps(self) -> Iterator[Layer]:
+        """Search, and yield the present layer after each run."""
+        return self._search.steps()
+
+    def _confirm(self, finding: Finding) -> tuple[str, ...] | None:
+        simple = self._shrinker.shrunk(finding)
+        shown = _counterexample(self._start, self._goal, simple, self._name)
+        if shown is None:
+            self.dropped += 1
+            return None
+        self.found.append(shown)
+        return simple.faults
 
 
 def explore(
-    start: Start, goal: Goal, faults: Sequence[Fault], at_most: int, within: int, seconds: float | None, name: str,
-    tell: Callable[[Layer], None] = lambda layer: None,
-) -> Outcome:  # fmt: skip
-    """Search for the fewest faults that make a goal true.
-
-    Args:
-        start: where the search begins.
-        goal: the goal.
-        faults: the kinds of faults to try.
-        at_most: the largest number of faults.
-        within: how long the cluster runs, in µs of virtual time.
-        seconds: the time limit in seconds of real time; None for no limit.
-        name: the name of the cluster, for the scripts.
-        tell: a function that is called after each run, to show progress.
+    start: Start, bounds: Bounds, name: str, tell: Callable[[Layer], None] = lambda layer: None, seconds: float | None = None
+) -> Exploration:
+    """Search for the fewest faults that make a goal true. `tell` is called after each run, to show progress (see `Exploration`).
 
     Raises:
         InputError: the cluster cannot be built.
     """
-    cluster = start.cluster()
-    begin = cluster.snapshots.take(cluster)
-    end = cluster.now + within
-    search = Search(cluster, Bounds(goal, faults, at_most, within, seconds), tell)
-    layers = search.run()
-    shrinker = Shrinker(cluster, begin, goal, end)
-    found: dict[tuple[str, ...], Counterexample] = {}
-    dropped = 0
-    for layer in layers:
-        for each in layer.findings:
-            simple = shrinker.shrunk(each)
-            if any(_includes(simple.faults, known) for known in found):
-                continue
-            shown = _counterexample(start, goal, simple, name)
-            if shown is None:
-                dropped += 1
-            else:
-                found[simple.faults] = shown
-    return Outcome(layers, sorted(found.values(), key=lambda one: len(one.finding.faults)), dropped)
+    exploration = Exploration(start, bounds, name, seconds)
+    for layer in exploration.steps():
+        tell(layer)
+    return exploration
 
 
 def acts_in_words(acts: Sequence[Timed]) -> str:
@@ -121,15 +131,6 @@ def value_of(goal: Goal, cluster: Cluster) -> str:
     """Return what the goal reads now, in words, for example `lost is 1`."""
     got = goal.condition.got(LiveMoment(cluster, {}))
     return f"{goal.condition.left.text} is {got}" if isinstance(goal.condition, Compare) and not goal.condition.left.literal else got
-
-
-def _includes(faults: Sequence[str], fewer: Sequence[str]) -> bool:
-    left = list(faults)
-    for fault in fewer:
-        if fault not in left:
-            return False
-        left.remove(fault)
-    return True
 
 
 def _counterexample(start: Start, goal: Goal, found: Finding, name: str) -> Counterexample | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from core.kafka.errors import KafkaError
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.views.situation import situation
+from core.lab.views.situation import Situation, situations
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios.conditions.conditions import Compare, Condition, ages, audits, kinds_of
@@ -61,8 +61,10 @@ class Goal:
 
     def reached(self, cluster: Cluster) -> bool:
         """Return whether the goal is true now and, if it must last, after every fault has ended. The cluster stays in its present state."""
-        if not self.holds(cluster):
-            return False
+        return self.holds(cluster) and self.lasts(cluster)
+
+    def lasts(self, cluster: Cluster) -> bool:
+        """Return whether the goal, which is true now, is still true after every fault has ended, if it must be."""
         if not self.is_lasting:
             return True
         here = cluster.snapshots.take(cluster)
@@ -70,6 +72,18 @@ class Goal:
         lasts = self.holds(cluster)
         here.restore()
         return lasts
+
+    def watch(self, cluster: Cluster, end: int) -> Iterator[tuple[list[Situation], bool]]:
+        """Run a cluster up to a virtual time (`checks`). Yield the situations that are new, and whether the goal is reached."""
+        false_at = None
+        for new in checks(cluster, end):
+            counts = _counts(cluster)
+            if self.is_lasting and counts == false_at:
+                yield new, False  # the goal reads only these numbers
+                continue
+            holds = self.holds(cluster)
+            false_at = None if holds else counts
+            yield new, holds and self.lasts(cluster)
 
 
 def mend(cluster: Cluster) -> list[Timed]:
@@ -84,35 +98,34 @@ def mend(cluster: Cluster) -> list[Timed]:
     return done
 
 
-def checks(cluster: Cluster, end: int) -> Iterator[Hashable | None]:
-    """Run a cluster up to a virtual time, and stop at the end of each instant at which a goal can have become true: when the cluster has come
+def checks(cluster: Cluster, end: int) -> Iterator[list[Situation]]:
+    """Run a cluster up to a virtual time, and stop at the end of each instant at which a goal can have become true: when a partition has come
     into a situation for the first time, when records were lost or duplicated, and after `CHECKED_EVERY`. Also stop now, and at the end.
 
     Yields:
-        The situation if it is the first time; otherwise None.
+        The situations of partitions that are there for the first time.
     """
-    known: set[Hashable] = set()
+    known: set[Situation] = set()
     seq, counts, checked = -1, _counts(cluster), cluster.now
     while True:
-        first = None
+        new: list[Situation] = []
         if cluster.journal.seq != seq:
             seq = cluster.journal.seq
-            here = situation(cluster)
-            if here not in known:
-                known.add(here)
-                first = here
+            new = [each for each in situations(cluster) if each not in known]
+            known.update(new)
         now = _counts(cluster)
-        if first is not None or now != counts or cluster.now - checked >= CHECKED_EVERY:
+        if new or now != counts or cluster.now - checked >= CHECKED_EVERY:
             counts, checked = now, cluster.now
-            yield first
+            yield new
         coming = cluster.next_time()
         if coming is None or coming > end:
             break
         cluster.run_until(coming)
     cluster.run_until(end)
-    yield None
+    yield []
 
 
-def _counts(cluster: Cluster) -> tuple[int, int, int]:
+def _counts(cluster: Cluster) -> tuple[int, ...]:
+    """Return the numbers of records that a goal about records can read."""
     account = cluster.account
-    return account.lost, account.duplicated, account.lost_acknowledged
+    return account.lost, account.duplicated, account.lost_acknowledged, account.lost_read, account.out_of_order

@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.ids import broker_address
+from core.kafka.ids import broker_address, broker_at
 from core.lab.acts import (
     Act,
     Cut,
@@ -133,3 +133,12 @@ def remedies(cluster: Cluster) -> Iterator[Act]:
 def is_fault(act: Act) -> bool:
     """Return whether an act of a search is a fault; otherwise, it ends one."""
     return not (isinstance(act, (Start, Resume, Heal, StartController)) or (isinstance(act, SlowDisk) and not act.delay))
+
+
+def brokers_of(act: Act) -> tuple[int, ...]:
+    """Return the brokers that an act of a search names."""
+    if isinstance(act, Cut):
+        named = [broker_at(node) for node in act.between]
+    else:
+        named = [broker_at(act.node) if isinstance(act, Isolate) else getattr(act, "broker", None)]
+    return tuple([each for each in named if each is not None])

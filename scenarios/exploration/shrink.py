@@ -11,7 +11,7 @@ from core.lab.cluster import Cluster
 from core.sim.errors import ActRefused
 from core.sim.state.snapshot import Snapshot
 from core.sim.units import SECOND, US_PER_MS
-from scenarios.exploration.goal import Goal, Timed, checks
+from scenarios.exploration.goal import Goal, Timed
 from scenarios.exploration.menu import is_fault
 from scenarios.exploration.search import Finding
 
@@ -69,10 +69,7 @@ class Shrinker:
                 cluster.do(act)
         except (ActRefused, KafkaError, ValueError):
             return None
-        for _ in checks(cluster, self._end):
-            if self._goal.reached(cluster):
-                return cluster.now
-        return None
+        return next((cluster.now for _, reached in self._goal.watch(cluster, self._end) if reached), None)
 
 
 def _fewer(acts: tuple[Timed, ...]) -> Iterator[tuple[Timed, ...]]:

@@ -14,6 +14,7 @@ from core.lab.acts import Load
 from core.lab.cluster import Cluster
 from core.lab.recorded_acts import act_of
 from core.lab.spec import ClusterSpec
+from core.lab.views.cluster_view import ClusterView
 from core.sim.errors import ActRefused
 from core.sim.events import kind_of, time_of
 from core.sim.units import US_PER_MS
@@ -24,11 +25,12 @@ from scenarios.language.script import Scenario
 from scenarios.logs.recorded_session import RecordedSession
 from scenarios.running.runner import Run
 
-RATE: Final = 5
+RATE: Final = 2
 """The rate of each of the two loads that a cluster without load gets, in records per second and partition. The second producer sends while the
-fetches of the followers are on their way, because only then a record can be acknowledged (with acks=1) and not be sent to a follower."""
+fetches of the followers are on their way, because only then a record can be acknowledged (with acks=1) and not be sent to a follower. What a
+cluster does between faults takes seconds, so a higher rate makes runs slower and finds no more."""
 
-EVERY: Final = 200 * US_PER_MS
+EVERY: Final = 500 * US_PER_MS
 """The interval between the batches of such a load, in µs."""
 
 MOST_LOADED: Final = 20
@@ -92,8 +94,7 @@ class Start:
 
     def names(self) -> Names:
         """Return the topics and brokers of the cluster, which conditions can name."""
-        view = self.cluster().view()
-        return Names(topics={each.name: each.partitions for each in view.topics}, brokers=frozenset(each.id for each in view.brokers))
+        return names_of(self.cluster().view())
 
     def with_load(self, acks: str) -> Start:
         """Return the same beginning, with a load on each topic if the cluster has no load."""
@@ -112,6 +113,11 @@ class Start:
         if not loads:
             return attrs.evolve(self, load="no load, because the cluster has no topics")
         return attrs.evolve(self, acts=(*self.acts, *loads), load=f"twice {RATE} records/s for each partition with acks={acks}")
+
+
+def names_of(view: ClusterView) -> Names:
+    """Return the topics and brokers in a view, which conditions can name."""
+    return Names(topics={each.name: each.partitions for each in view.topics}, brokers=frozenset(each.id for each in view.brokers))
 
 
 def do(cluster: Cluster, acts: Iterable[Timed]) -> None:

@@ -29,7 +29,7 @@ from scenarios.describe import selection
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.render import render_describe
 from scenarios.describe.spec import to_cluster_spec
-from scenarios.exploration.exploration import Outcome
+from scenarios.exploration.exploration import Exploration
 from scenarios.groups.cluster_facts import coordinators_of
 from scenarios.io.text_file import decode
 from scenarios.language.script import Scenario, read_script
@@ -422,7 +422,7 @@ def _nothing_lasts() -> Iterator[None]:
         mock.patch("scenarios.catalogue.names", return_value=["b2-high-watermark", "e1-data-loss"]),
         mock.patch("tui.terminal.browser_server.serve", return_value=None),
         mock.patch("tui.commands.run_sweep.main_sweep", return_value=0),
-        mock.patch("scenarios.exploration.exploration.explore", return_value=Outcome((), (), 0)),
+        mock.patch("scenarios.exploration.exploration.explore", lambda start, bounds, name, *_: Exploration(start, bounds, name)),
         mock.patch.object(selection, "PATTERN_SECONDS", 0.05),
     ):
         yield

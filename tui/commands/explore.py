@@ -16,7 +16,7 @@ from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
 
 if TYPE_CHECKING:
     from scenarios.conditions.conditions import Names
-    from scenarios.exploration.exploration import Outcome
+    from scenarios.exploration.exploration import Exploration
     from scenarios.exploration.goal import Goal
     from scenarios.exploration.menu import Fault
     from scenarios.exploration.search import Layer
@@ -61,6 +61,12 @@ def add_commands(commands: Any) -> None:
         metavar="GUARDS",
         help="guards of the protocol to switch off, with commas between them, to see what they are for; 'help' lists them",
     )
+    explore.add_argument(
+        "--prune",
+        metavar="WAYS",
+        help="leave out what hardly ever finds more, with commas: swaps (brokers that have swapped their roles), "
+        "repeats (the rest of a run that repeats a situation of fewer faults)",
+    )
     explore.add_argument("--max-seconds", metavar="S", help="stop the search after a number of seconds of real time")
     explore.add_argument("-o", "--output", metavar="DIR", help="write a script for each counterexample into this directory")
     explore.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -72,6 +78,7 @@ def add_commands(commands: Any) -> None:
 def _explore(arguments: argparse.Namespace) -> int:
     from scenarios.conditions.conditions import Names
     from scenarios.exploration.exploration import explore
+    from scenarios.exploration.player import Bounds
     from scenarios.io.termination_signals import raise_on_signals
 
     if arguments.without == "help":
@@ -81,6 +88,7 @@ def _explore(arguments: argparse.Namespace) -> int:
         return HELD
     faults = _faults(arguments.faults)
     at_most = _number(arguments.at_most)
+    prune = _prune(arguments.prune)
     within = time_of(arguments.within, "--within") or 0
     seconds = max_seconds_of(arguments.max_seconds)
     goal = _goal(arguments.goal, Names())  # a mistake in the syntax is found before the target is played
@@ -90,16 +98,16 @@ def _explore(arguments: argparse.Namespace) -> int:
     name = Path(arguments.target).stem
     progress = _Progress()
     with raise_on_signals():
-        outcome = explore(start, goal, faults, at_most, within, seconds, name, progress.show)
+        outcome = explore(start, Bounds(goal, faults, at_most, within, prune), name, progress.show, seconds)
     progress.wipe()
     files = _write(outcome, arguments.output, name)
     instead = _with_guards(start, guarded, goal, outcome)
     if arguments.json:
         import json
 
-        print_json(json.dumps(_as_data(arguments, start, goal, faults, outcome, files, instead), indent=2) + "\n")
+        print_json(json.dumps(_as_data(arguments, start, outcome, files, instead), indent=2) + "\n")
     else:
-        print_lines(_lines(arguments, start, goal, faults, within, outcome, files, instead))
+        print_lines(_lines(arguments, start, outcome, files, instead))
     if outcome.found:
         return FAILED
     return HELD if outcome.complete else LIMIT_REACHED
@@ -119,7 +127,18 @@ def _goal(text: str, names: Names) -> Goal:
         raise InputError(f"--goal: '{text[:80]}': {wrong}") from None
 
 
-def _faults(text: str | None) -> list[Fault]:
+def _prune(text: str | None) -> frozenset[str]:
+    from scenarios.errors import InputError, did_you_mean
+    from scenarios.exploration.player import PRUNINGS
+
+    words = frozenset() if text is None else frozenset(word.strip() for word in text.split(","))
+    for word in sorted(words):
+        if word not in PRUNINGS:
+            raise InputError(f"--prune: '{word[:40]}' is not something to leave out; {did_you_mean(word, list(PRUNINGS))}")
+    return words
+
+
+def _faults(text: str | None) -> tuple[Fault, ...]:
     from scenarios.errors import InputError, did_you_mean
     from scenarios.exploration.menu import FAULTS, USUAL
 
@@ -127,7 +146,7 @@ def _faults(text: str | None) -> list[Fault]:
     for word in words:
         if word not in FAULTS:
             raise InputError(f"--faults: '{word[:40]}' is not a kind of fault; {did_you_mean(word, list(FAULTS))}")
-    return [FAULTS[word] for word in words]
+    return tuple([FAULTS[word] for word in words])
 
 
 def _number(text: str) -> int:
@@ -181,7 +200,7 @@ def _without(start: Start, guards: str | None) -> Start:
     return attrs.evolve(start, release=without(start.release, guards_named(guards)))
 
 
-def _with_guards(start: Start, guarded: Start, goal: Goal, outcome: Outcome) -> list[str]:
+def _with_guards(start: Start, guarded: Start, goal: Goal, outcome: Exploration) -> list[str]:
     """Return what the goal reads after the acts of each counterexample if no guard is switched off; empty strings if none is."""
     if start.release == guarded.release:
         return [""] * len(outcome.found)
@@ -220,17 +239,19 @@ def _faults_in_words(number: int) -> str:
     return f"{number} fault{'' if number == 1 else 's'}"
 
 
-def _lines(
-    arguments: argparse.Namespace, start: Start, goal: Goal, faults: list[Fault], within: int, outcome: Outcome, files: list[str],
-    instead: list[str],
-) -> list[str]:  # fmt: skip
+def _lines(arguments: argparse.Namespace, start: Start, outcome: Exploration, files: list[str], instead: list[str]) -> list[str]:
     """Return the result as text."""
     from core.sim.units import format_duration
+    from scenarios.exploration.player import PRUNINGS
 
+    bounds = outcome.bounds
+    goal, within = bounds.goal.condition.text, format_duration(bounds.within)
+    words = ", ".join(fault.word for fault in bounds.faults)
     lines = [
-        f"{arguments.target} ({start.release.name}): which faults make '{goal.condition.text}' true within {format_duration(within)}?",
+        f"{arguments.target} ({start.release.name}): which faults make '{goal}' true within {within}?",
         f"  from {format_duration(start.time)} on, with {start.load}",
-        f"  faults: {', '.join(fault.word for fault in faults)}, at the end of any instant; what was stopped, paused or cut can come back",
+        f"  faults: {words}, when the situation of the cluster changes; what was stopped, paused or cut can come back",
+        *(f"  left out ({word}): {means}" for word, means in PRUNINGS.items() if word in bounds.prune),
     ]
     for layer in outcome.layers:
         here = [
@@ -254,12 +275,13 @@ def _lines(
         lines.append("Add -o DIR to get a script for each, which plays it in the playground.")
     if not outcome.found:
         lines.append(
-            "Not found is no proof: moments in the same situation are tried once, and other loads, times, and faults are possible."
+            f"Not found within {within} is no proof: moments in the same situation are tried once, and other loads, times, and faults are "
+            "possible."
         )
     return lines
 
 
-def _write(outcome: Outcome, directory: str | None, name: str) -> list[str]:
+def _write(outcome: Exploration, directory: str | None, name: str) -> list[str]:
     """Write the scripts, and return their paths; empty strings without a directory."""
     if directory is None:
         return [""] * len(outcome.found)
@@ -279,14 +301,14 @@ def _write(outcome: Outcome, directory: str | None, name: str) -> list[str]:
     return paths
 
 
-def _as_data(
-    arguments: argparse.Namespace, start: Start, goal: Goal, faults: list[Fault], outcome: Outcome, files: list[str], instead: list[str]
-) -> dict[str, Any]:
+def _as_data(arguments: argparse.Namespace, start: Start, outcome: Exploration, files: list[str], instead: list[str]) -> dict[str, Any]:
+    bounds = outcome.bounds
     return {
         "target": arguments.target,
         "release": start.release.name,
-        "goal": goal.condition.text,
-        "faults": [fault.word for fault in faults],
+        "goal": bounds.goal.condition.text,
+        "faults": [fault.word for fault in bounds.faults],
+        "pruned": sorted(bounds.prune),
         "from": start.time,
         "load": start.load,
         "complete": outcome.complete,
@@ -296,7 +318,7 @@ def _as_data(
                 "runs": layer.runs,
                 "situations": layer.situations,
                 "complete": layer.complete,
-                "runs_by_act": dict(layer.kinds),
+                "runs_by_act": dict(sorted(layer.kinds.items())),
             }
             for layer in outcome.layers
         ],

@@ -1,15 +1,16 @@
-"""The situation of a cluster: what of its state decides which faults can do harm, without offsets, times, and names.
+"""The situation of a partition: what of a cluster's state decides which faults can harm the partition, without offsets and times.
 
-Two moments of a run with the same situation differ in how many records there are and in how long something has lasted, or brokers have
-changed places. A search for harmful faults tries a fault once in each situation (`scenarios.exploration`), so the situation must tell apart
-whatever a fault can hit: who leads, who is in sync, which records exist on which replicas, what is on disk, which processes and links work,
-and what the controller has noticed.
+Two moments of a run with the same situation differ in how many records there are and in how long something has lasted. A search for harmful
+faults tries a fault once in each situation (`scenarios.exploration`), so the situation must tell apart whatever a fault can hit: who leads,
+who is in sync, which records exist on which replicas, what is on disk, which processes and links work, and what the controller has noticed.
+Partitions have situations of their own, because what is under way in one of them decides nothing in another.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
+from hashlib import blake2b
 from typing import Final
 
 from core.kafka.broker.broker import Broker
@@ -23,29 +24,57 @@ NOWHERE: Final = -1
 """The log end offset that stands for a missing log."""
 
 
-def situation(cluster: ClusterNodes) -> Hashable:
-    """Return the situation of a cluster between two instants.
+Situation = tuple[TopicPartition | None, tuple[Hashable, ...], tuple[Hashable, ...], tuple[Hashable, ...], Hashable]
+"""A partition, or None for a cluster without partitions; then, for each broker in the order of their numbers: its process and links, its
+replica, and its place in the replica list; then the rest of the cluster."""
 
-    Brokers can change places: a broker counts by its rack, by its state, and by what it is to each partition, not by its number.
-    """
-    partitions = [_Partition(cluster, tp, each) for tp, each in cluster.controller.registry.partitions.items()]
+
+def situations(cluster: ClusterNodes) -> list[Situation]:
+    """Return the situation of each partition of a cluster between two instants."""
     broken = [direction for direction, link in cluster.network.links.items() if link.cut or link.held]
     ends = Counter(node for direction in broken for node in direction)
     active = cluster.controller_address
-    brokers = Counter(
-        (_broker(cluster, each), each.address == active, ends[each.address], tuple([one.replica(each) for one in partitions]))
-        for each in cluster.brokers.values()
-    )
+    every = list(cluster.brokers.values())
+    brokers = tuple([(*_broker(cluster, each), each.address == active, ends[each.address]) for each in every])
     whole = {2 * (len(cluster.network.alive) - 1), 0}
-    pairs = () if set(ends.values()) <= whole else tuple(sorted(broken))  # an isolated broker can change places, one of a pair cannot
+    pairs = () if set(ends.values()) <= whole else tuple(sorted(broken))  # an isolated broker needs no name, one of a pair does
     controllers = tuple([(name, cluster.network.alive.get(name), name in cluster.paused) for name in cluster.controllers])
-    return frozenset(brokers.items()), tuple([one.recovering for one in partitions]), pairs, controllers, active in cluster.controllers
+    rest = (pairs, controllers, active in cluster.controllers)
+    found: list[Situation] = []
+    for tp, registration in cluster.controller.registry.partitions.items():
+        one = _Partition(cluster, tp, registration)
+        replicas = tuple([one.replica(each) for each in every])
+        places = tuple([one.place(each.id) for each in every])
+        found.append((tp, brokers, replicas, places, (rest, one.recovering)))
+    return found or [(None, brokers, (None,) * len(every), (NOWHERE,) * len(every), rest)]
 
 
-def _broker(cluster: ClusterNodes, broker: Broker) -> Hashable:
+def key_of(here: Situation, *, swaps: bool) -> bytes:
+    """Return 16 bytes that are the same, in every process, for situations that count as the same.
+
+    Brokers without a replica of the partition count as the same if they differ only by their numbers.
+
+    Args:
+        here: a situation.
+        swaps: whether brokers also count as the same if they differ in their places in the replica list. The places decide who becomes the
+            leader when several replicas are eligible.
+    """
+    tp, brokers, replicas, places, rest = here
+    each = sorted(map(repr, zip(brokers, replicas, (0,) * len(places) if swaps else places, strict=True)))
+    return blake2b(repr((str(tp), each, rest)).encode(), digest_size=16).digest()
+
+
+def _broker(cluster: ClusterNodes, broker: Broker) -> tuple[Hashable, ...]:
     registration = cluster.controller.cluster_control.brokers.get(broker.id)
     fenced = registration is None or registration.fenced
-    return broker.rack, broker.state, broker.address in cluster.paused, fenced, broker.disk.failed_dirs, broker.log_directories.slow > 0
+    return (
+        broker.rack,
+        broker.state.name,
+        broker.address in cluster.paused,
+        fenced,
+        broker.disk.failed_dirs,
+        broker.log_directories.slow > 0,
+    )
 
 
 class _Partition:
@@ -61,6 +90,11 @@ class _Partition:
         self.committed: Final = account.committed_end
         self.acknowledged: Final = _acknowledged_end(account)
         self.end: Final = NOWHERE if log is None else log.leo
+
+    def place(self, number: int) -> int:
+        """Return the place of a broker in the replica list; -1 if it has no replica."""
+        replicas = self.registration.replicas
+        return replicas.index(number) if number in replicas else -1
 
     def replica(self, broker: Broker) -> Hashable:
         """Return what a broker is to the partition; None if it has no replica."""
