@@ -29,6 +29,7 @@ from scenarios.sweeps.output import page
 from scenarios.sweeps.output.kafka.loss_scenario import losing_episode, script_of
 from scenarios.sweeps.output.result_files import json_of, write_results
 from scenarios.sweeps.output.texts import counted
+from scenarios.sweeps.simulation.kafka.rare_experiment import RARE
 from scenarios.sweeps.simulation.models.experiment import MODELS
 from spark_reports.errors import ReportError
 from tui.exit_codes import LIMIT_REACHED
@@ -95,6 +96,10 @@ def main_sweep(
         if grid.experiment is not MODELS:
             raise InputError(f"--model: {grid.source} is a grid of Kafka's settings; name a grid with 'models', or omit the grid")
         grid = only_models(grid, models)
+    if width is not None and grid.experiment is RARE:
+        raise InputError(
+            f"--until-width: {grid.source} looks for rare losses, whose windows have weights; name the number of runs with --runs"
+        )
     grid = attrs.evolve(grid, max_events=max_events)
     check_outputs({"--json": "-" if as_json else None, "--html": html}, [grid.source])
     progress = _Progress(quiet)

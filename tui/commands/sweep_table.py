@@ -1,4 +1,4 @@
-"""Prints the table of a sweep on the terminal and, for a sweep over models, its picture."""
+"""Prints the picture and the table of a sweep on the terminal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scenarios.io.escaping import escape_value
+from scenarios.sweeps.output.interval_chart import text_picture
 from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.output.texts import title_of
 from scenarios.sweeps.statistics.cell_results import SweepResult
@@ -18,10 +19,10 @@ WIDTH = 200
 
 
 def render(outcome: SweepResult[Any], file: IO[str]) -> None:
-    """Print the picture, if there is one, the table, and its notes."""
+    """Print the picture, the table, and its notes."""
     shown = presentation_of(outcome.grid)
     console = Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, emoji=False, markup=False)
-    for line in shown.text_picture(outcome):
+    for line in text_picture(outcome.cells, shown.panels(outcome)):
         console.print(Text(escape_value(line)), soft_wrap=True)
     table = Table(title=Text(escape_value(title_of(outcome))), title_justify="left")
     table.add_column(shown.number_heading, justify="right")

@@ -50,6 +50,37 @@ class Run(Protocol):
         """The waiting times, in µs, of records that were not acknowledged."""
 
 
+@attrs.frozen
+class Stratum:
+    """The windows of a run with the same number of nodes that are faulty at once.
+
+    Attributes:
+        windows: the number of windows that were drawn.
+        frequency: the sum of their weights: an estimate of how many there are per year.
+        square, largest: the sum of the squares of the weights, and the largest weight.
+    """
+
+    windows: int
+    frequency: float
+    square: float
+    largest: float
+
+
+@attrs.frozen
+class Sample:
+    """A window that a run has simulated for one stratum.
+
+    Attributes:
+        stratum: the windows from which it was chosen, with a probability proportional to its weight.
+        expected: the frequency of such windows by a formula; None if there is none.
+        lost: whether acknowledged records were lost; None if no window was simulated.
+    """
+
+    stratum: Stratum
+    expected: float | None
+    lost: bool | None
+
+
 Counts = tuple[tuple[int, int], ...]
 """The counts of a histogram, as pairs of bucket and count."""
 
@@ -73,6 +104,10 @@ class Experiment(Protocol[C, R]):
 
     def means(self, grid: Grid[C], cell: C, run: R) -> dict[str, float]:
         """Return the values of a run, by name, whose means over all runs are estimated."""
+
+    def samples(self, grid: Grid[C], cell: C, run: R) -> tuple[Sample, ...]:
+        """Return the windows that a run has simulated by the number of nodes that are faulty at once. Return nothing if a run simulates all
+        its faults, so that all runs count the same."""
 
 
 @attrs.frozen

@@ -9,14 +9,16 @@ from core.sim.units import SECOND
 from scenarios.language.budget import check_clients
 from scenarios.language.cluster import read_cluster
 from scenarios.language.nodes import Fields, Node, shortened
-from scenarios.language.values import as_duration, as_fields, as_text, each
+from scenarios.language.values import as_duration, as_fields, as_int, as_text, each
 from scenarios.sweeps.grid.fault_model import FaultKind
 from scenarios.sweeps.grid.grid import Grid, format_horizon
 from scenarios.sweeps.grid_file.read_cells import read_cells
 from scenarios.sweeps.grid_file.read_workload import read_positive_duration, read_topic, read_workload
 from scenarios.sweeps.simulation.draw_faults import dedicated_controllers
-from scenarios.sweeps.simulation.kafka.cell import FaultWindow, KafkaCell
+from scenarios.sweeps.simulation.kafka.cell import FaultWindow, KafkaCell, RareWindows
 from scenarios.sweeps.simulation.kafka.experiment import KAFKA
+from scenarios.sweeps.simulation.kafka.rare_experiment import RARE
+from scenarios.sweeps.simulation.kafka.rare_windows import YEAR, number_of_strata
 
 MAX_WHOLE: Final = 30 * 86_400 * SECOND
 """The maximum time of a run, in µs, that is simulated: the whole horizon, or the time around faults. In a day, three idle brokers produce several hundred thousand events."""
@@ -24,15 +26,16 @@ MAX_WHOLE: Final = 30 * 86_400 * SECOND
 MAX_FAULTS: Final = 100_000
 """The maximum number of faults in a run, on average."""
 
+MAX_YEARS: Final = 100_000
+"""The maximum number of years whose faults a run draws."""
+
 DAY: Final = 86_400 * SECOND
 
 
 class KafkaSections:
     """The cluster, the workload, the windows around faults, and the parameters that vary."""
 
-    words = ("sweep", "about", "cluster", "workload", "consume", "faults", "horizon", "around", "vary", "cells")
-    experiment = KAFKA
-    horizon_hint = "write the time that a run represents, for example 'horizon: 365d'"
+    words = ("sweep", "about", "cluster", "workload", "consume", "faults", "horizon", "around", "rare", "vary", "cells")
 
     def __init__(self, root: Fields) -> None:
         self.root = root
@@ -45,7 +48,9 @@ class KafkaSections:
             "workload", "for example 'workload: [{topic: orders, rate: 100}]'", lambda node: read_workload(node, topics), ()
         )
         self.consumers = root.read("consume", lambda node: each(node, "write a list of topics", lambda one: read_topic(one, topics)), ())
-        self.around = root.read("around", _read_around, None)
+        self.rare = root.read("rare", _read_rare, None)
+        self.around = root.read("around", _read_around, None if self.rare is None else FaultWindow())
+        self.experiment = KAFKA if self.rare is None else RARE
 
     def read_name(self, node: Node) -> str:
         """Return the name of the grid, which is also part of the names of its scenarios."""
@@ -54,12 +59,18 @@ class KafkaSections:
             raise node.error(f"'{shortened(text)}' is not a valid name", "use at most 80 letters, digits, and dashes")
         return text
 
-    def read_horizon(self, node: Node) -> int:
-        """Return the horizon, which has no limit if only windows around faults are simulated."""
-        horizon = as_duration(node)
-        if horizon < SECOND:
-            raise node.error(f"{node.what()} is too short", "use at least 1s")
-        return horizon
+    def read_horizon(self) -> int:
+        """Return the horizon, which has no limit if only windows around faults are simulated. With `rare`, it is the number of years."""
+        root = self.root
+        if self.rare is None:
+            return root.read_needed("horizon", "write the time that a run represents, for example 'horizon: 365d'", _read_horizon, SECOND)
+        if "horizon" in root.values:
+            root.document.add(
+                root.key_error(
+                    "horizon", "a grid with 'rare' has no horizon", "write how many years of faults a run draws: 'rare: {years: 25}'"
+                )
+            )
+        return self.rare.years * YEAR
 
     def check(self, grid: Grid[KafkaCell]) -> None:
         """Check that the whole horizon is short, and that there are faults for the windows around faults."""
@@ -80,13 +91,24 @@ class KafkaSections:
     def cells(self, grid: Grid[KafkaCell]) -> tuple[KafkaCell, ...]:
         """Return the cells: each of `cells` with each combination of `vary`."""
         assert self.spec is not None
-        cells = tuple(read_cells(self.root, self.spec, self.producers, self.consumers, self.around))
+        cells = tuple(read_cells(self.root, self.spec, self.producers, self.consumers, self.around, self.rare))
         self._check_faults(grid, cells)
+        self._check_rare(cells)
         self._check_budget(grid, cells)
         return cells
 
     def _check_clients(self, workload: Node) -> None:
         check_clients([producing.name for producing in self.producers] + list(self.consumers), workload, whole="grid")
+
+    def _check_rare(self, cells: tuple[KafkaCell, ...]) -> None:
+        """Refuse a grid that would simulate no window."""
+        for cell in cells:
+            if self.rare is not None and self.rare.at_once > number_of_strata(cell):
+                raise self.root.key_error(
+                    "rare",
+                    f"cell {cell.number} ({cell.name}) has {number_of_strata(cell)} replicas of each partition, fewer than 'at-once'",
+                    "write a smaller number after 'at-once'",
+                )
 
     def _check_budget(self, grid: Grid[KafkaCell], cells: tuple[KafkaCell, ...]) -> None:
         """Refuse a grid whose runs have too many faults, or simulate too much time around them, on average."""
@@ -106,9 +128,9 @@ class KafkaSections:
             lasts = fault.lasts.expected
             if fault.kind is FaultKind.ROLLING_RESTART:
                 lasts = brokers * (lasts + fault.gap)
-            if window is not None:
+            if window is not None and self.rare is None:
                 simulated += count * (window.before + lasts + window.after)
-        if window is not None:
+        if window is not None and self.rare is None:
             simulated = min(simulated, grid.horizon + window.before + window.after)
             if simulated > MAX_WHOLE:
                 assert around is not None
@@ -142,6 +164,24 @@ class KafkaSections:
                     raise faults.key_error(
                         fault.kind, f"cell {cell.number} has a quorum of controllers", "write 'between: brokers', or omit 'controllers'"
                     )
+
+
+def _read_horizon(node: Node) -> int:
+    horizon = as_duration(node)
+    if horizon < SECOND:
+        raise node.error(f"{node.what()} is too short", "use at least 1s")
+    return horizon
+
+
+def _read_rare(node: Node) -> RareWindows:
+    fields = as_fields(node, "for example {years: 25}")
+    default = RareWindows()
+    with node.document.together():
+        fields.only("years", "at-once")
+        return RareWindows(
+            years=fields.read("years", lambda one: as_int(one, 1, MAX_YEARS), default.years),
+            at_once=fields.read("at-once", lambda one: as_int(one, 1), default.at_once),
+        )
 
 
 def _read_around(node: Node) -> FaultWindow:

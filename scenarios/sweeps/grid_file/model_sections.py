@@ -37,7 +37,6 @@ class ModelSections:
 
     words = ("sweep", "about", "models", "faults", "horizon", "load", "operator")
     experiment = MODELS
-    horizon_hint = "for example 'horizon: 60s'"
 
     def __init__(self, root: Fields) -> None:
         self.root = root
@@ -54,12 +53,9 @@ class ModelSections:
         """Return the name of the grid."""
         return as_text(node)
 
-    def read_horizon(self, node: Node) -> int:
+    def read_horizon(self) -> int:
         """Return the horizon, which is simulated completely."""
-        horizon = as_duration(node)
-        if not SECOND <= horizon <= LONGEST:
-            raise node.error(f"{node.what()} is out of range", "use 1s to 1h; a sweep over models simulates the whole horizon")
-        return horizon
+        return self.root.read_needed("horizon", "for example 'horizon: 60s'", _read_horizon, SECOND)
 
     def check(self, grid: Grid[ModelCell]) -> None:
         """Check that all models have the faults."""
@@ -96,6 +92,13 @@ def only_models(grid: Grid[ModelCell], names: Sequence[str]) -> Grid[ModelCell]:
             cell = attrs.evolve(grid.cells[0], name=name, variant=system.variant)
         cells.append(attrs.evolve(cell, number=len(cells) + 1))
     return attrs.evolve(grid, cells=tuple(cells), text=f"{grid.text}# --model {' '.join(cell.name for cell in cells)}\n")
+
+
+def _read_horizon(node: Node) -> int:
+    horizon = as_duration(node)
+    if not SECOND <= horizon <= LONGEST:
+        raise node.error(f"{node.what()} is out of range", "use 1s to 1h; a sweep over models simulates the whole horizon")
+    return horizon
 
 
 def _read_load(node: Node) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from scenarios.language.nodes import Fields, Node, shortened
 from scenarios.language.script import release_without
 from scenarios.language.values import as_fields, as_text, each
 from scenarios.sweeps.grid.grid import MAX_CELLS
-from scenarios.sweeps.simulation.kafka.cell import FaultWindow, KafkaCell, ProducerLoad
+from scenarios.sweeps.simulation.kafka.cell import FaultWindow, KafkaCell, ProducerLoad, RareWindows
 from scenarios.sweeps.simulation.kafka.episodes import load_act
 from scenarios.variations.changes import Chosen, Varied, changed, check_word, read_axes, written
 
@@ -38,10 +38,16 @@ class _Draft:
     producers: tuple[ProducerLoad, ...]
     consumers: tuple[str, ...]
     around: FaultWindow | None
+    rare: RareWindows | None
 
 
 def read_cells(
-    root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...], consumers: tuple[str, ...], around: FaultWindow | None
+    root: Fields,
+    spec: ClusterSpec,
+    producers: tuple[ProducerLoad, ...],
+    consumers: tuple[str, ...],
+    around: FaultWindow | None,
+    rare: RareWindows | None,
 ) -> Iterator[KafkaCell]:
     """Yield the cells: each of `cells` with each combination of `vary`."""
     vary, listed = root.get("vary"), root.get("cells")
@@ -63,7 +69,7 @@ def read_cells(
         title = None if row is None else row.read("name", as_text, None)
         for combination in itertools.product(*axes):
             place = combination[-1][1] if combination else row if row is not None else root
-            make = partial(_draft_cell, len(drafted) + 1, title, [*own, *combination], _Draft(spec, producers, consumers, around))
+            make = partial(_draft_cell, len(drafted) + 1, title, [*own, *combination], _Draft(spec, producers, consumers, around, rare))
             drafted.append((place.tried(lambda _place, make=make: make(), None), place))  # type: ignore[misc]
     cells = [cell for cell, _ in drafted if cell is not None]
     if (size := sum(map(_size, cells))) > MAX_SIZE:
@@ -123,7 +129,7 @@ def _draft_cell(number: int, title: str | None, chosen: list[Chosen], draft: _Dr
     values = tuple((word, written(node)) for word, node in chosen)
     name = title or ", ".join(f"{word} {value}" for word, value in values) or "as given"
     release = release_without(varied.release, varied.without)
-    return KafkaCell(number, name, values, release, spec, producers, draft.consumers, draft.around)
+    return KafkaCell(number, name, values, release, spec, producers, draft.consumers, draft.around, draft.rare)
 
 
 def _try_out(cell: KafkaCell, place: Node) -> None:

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import attrs
 
-from core.sim.units import SECOND
 from scenarios.errors import InputError, did_you_mean
 from scenarios.gc_disabled import gc_disabled
 from scenarios.language.nodes import parse, read_file
@@ -67,7 +66,7 @@ def read_grid(text: str, source: str) -> Grid:
             experiment=sections.experiment,
             cells=(),
             faults=root.read("faults", read_faults, ()),
-            horizon=root.read_needed("horizon", sections.horizon_hint, sections.read_horizon, SECOND),
+            horizon=sections.read_horizon(),
         )
         sections.check(grid)
     with root.document.together():

@@ -5,12 +5,15 @@ The columns with bounds contain the bounds of 95% confidence intervals; an upper
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import attrs
 
+from scenarios.io.csv_values import csv_value
 from scenarios.sweeps.simulation.histogram import Percentile
 from scenarios.sweeps.statistics.cell_results import CellResult
 
@@ -53,6 +56,27 @@ def mean(name: str, digits: int, unit: str = "") -> tuple[Column, Column, Column
         Column(f"{name}_low{unit}", bound("low"), kind),
         Column(f"{name}_high{unit}", bound("high"), kind),
     )
+
+
+def significant(value: float) -> float | None:
+    """Return a number that can be very small, rounded to six digits; None if it is infinite."""
+    return None if value == math.inf else float(f"{value:.6g}")
+
+
+def csv_text(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as CSV. A list becomes one value."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([csv_value(_words(value)) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _words(value: Any) -> Any:
+    """Return a list as one value: its items are separated by spaces, and counts have the form bucket:count."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    return " ".join(":".join(map(str, item)) if isinstance(item, tuple) else str(item) for item in value)
 
 
 def total(number: str, name: str = "") -> Column:

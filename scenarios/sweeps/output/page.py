@@ -8,6 +8,7 @@ from html import escape
 from typing import Final
 
 from scenarios.io.escaping import escape_text, escape_value
+from scenarios.sweeps.output import interval_chart
 from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.output.texts import title_of
 from scenarios.sweeps.statistics.cell_results import SweepResult
@@ -18,11 +19,11 @@ STYLE: Final = """
 body { margin: 2rem auto; max-width: 76rem; padding: 0 1rem; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif }
 h1 { font-size: 1.4rem; overflow-wrap: anywhere } pre { overflow-x: auto } figure { margin: 1.5rem 0; overflow-x: auto } figcaption, .notes { color: var(--soft) }
 svg { max-width: 100%; height: auto } svg text { fill: var(--ink); font: 12px system-ui, sans-serif } svg .soft { fill: var(--soft) }
-svg .grid { stroke: var(--line) } svg .bar { stroke: var(--point); opacity: .55 } svg circle, svg .point { fill: var(--point) }
+svg .grid { stroke: var(--line) } svg .bar { stroke: var(--point) }
 table { font-size: 13px; border-collapse: collapse; font-variant-numeric: tabular-nums } .wide { overflow-x: auto }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap } th { vertical-align: bottom }
 td.text, th.text { text-align: left } td.lost { color: var(--bad); font-weight: 600 } td.kept { color: var(--good) }
-@media (max-width: 40rem) { body { margin: 1rem auto } svg text { font-size: 20px } svg circle { r: 9px } svg .point { transform-box: fill-box; transform-origin: center; transform: scale(1.6) } svg .aside { display: none } .notes { padding-left: 1.1rem } }
+@media (max-width: 40rem) { body { margin: 1rem auto } .notes { padding-left: 1.1rem } }
 @media print { body { margin: 0; max-width: none } }
 """
 
@@ -35,28 +36,32 @@ def render(outcome: SweepResult) -> str:
     notes = "".join(f"<li>{escape(escape_value(line))}</li>" for line in shown.notes(outcome))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{title}</title><style>{STYLE}{shown.style}</style></head><body><h1>{title}</h1>{about}\n"
-        f"<figure>{shown.figure(outcome)}</figure>\n"
+        f"<title>{title}</title><style>{STYLE}{interval_chart.STYLE}</style></head><body><h1>{title}</h1>{about}\n"
+        f"<figure>{_picture(outcome)}<figcaption>{escape(shown.caption)}</figcaption></figure>\n"
         f'<div class="wide">{_table(outcome)}</div>\n<ul class="notes">{notes}</ul>'
         f"<details><summary>The grid</summary><pre>{escape(escape_text(outcome.grid.text))}</pre></details></body></html>\n"
     )
 
 
+def _picture(outcome: SweepResult) -> str:
+    shown = presentation_of(outcome.grid)
+    return interval_chart.picture(outcome.cells, shown.panels(outcome), "; ".join(panel.title for panel in shown.panels(outcome)))
+
+
 def _table(outcome: SweepResult) -> str:
     shown = presentation_of(outcome.grid)
     head = (
-        (f"<th>{shown.number_heading}</th>" if shown.number_heading else "")
+        f"<th>{shown.number_heading}</th>"
         + "".join(f'<th class="text">{escape(escape_value(word))}</th>' for word in shown.name_headings(outcome))
         + "".join(f"<th>{text}</th>" for text in shown.headings)
     )
     rows = []
     for cell in outcome.cells:
-        number = f"<td>{cell.cell.number}</td>" if shown.number_heading else ""
         names = "".join(f'<td class="text">{escape(escape_value(name))}</td>' for name in shown.names(outcome, cell))
         kind = "lost" if cell.losing else "kept"
         numbers = "".join(
             f'<td class="{kind}">{escape(text)}</td>' if column == 1 else f"<td>{escape(text)}</td>"
             for column, text in enumerate(shown.numbers(cell))
         )
-        rows.append(f"<tr>{number}{names}{numbers}</tr>")
+        rows.append(f"<tr><td>{cell.cell.number}</td>{names}{numbers}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

@@ -34,11 +34,13 @@ def runs_table(grid: Grid, runs: Sequence[Run]) -> pyarrow.Table:
     import pyarrow as pa
 
     bucket = pa.struct([("bucket", pa.int64()), ("count", pa.int64())])
-    types = {"losing": pa.list_(pa.int64()), "latencies": pa.list_(bucket), "waits": pa.list_(bucket)}
+    types = dict.fromkeys(("losing", "windows", "simulated"), pa.list_(pa.int64()))
+    types |= dict.fromkeys(("frequencies", "squares", "largest"), pa.list_(pa.float64()))
+    types |= dict.fromkeys(("latencies", "waits"), pa.list_(bucket))
     names = fields_of(grid.experiment.run_type)
     rows = [dict(zip(names, as_row(run), strict=True)) for run in runs]
     for row in rows:
-        for name in ("latencies", "waits"):
+        for name in {"latencies", "waits"} & row.keys():
             row[name] = [{"bucket": at, "count": count} for at, count in row[name]]
     return pa.Table.from_pylist(rows, pa.schema([(name, types.get(name, pa.int64())) for name in names]))
 

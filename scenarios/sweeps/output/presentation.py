@@ -10,6 +10,7 @@ import attrs
 
 from scenarios.sweeps.grid.grid import C, Run
 from scenarios.sweeps.output.columns import Column
+from scenarios.sweeps.output.interval_chart import Panel
 from scenarios.sweeps.statistics.cell_results import CellResult, SweepResult
 
 
@@ -19,13 +20,12 @@ class Presentation(Generic[C]):
 
     Attributes:
         columns: the columns of the files with an entry for each cell.
-        number_heading: the heading of the cells' numbers; empty if the page shows no numbers, because its picture shows names.
+        number_heading: the heading of the cells' numbers.
         name_headings, names: return the names or the values that distinguish a cell from others, and their headings.
         headings, numbers: the numbers of a cell as text, and their headings. The second number is the probability of a loss.
         notes: returns the notes that a reader needs to understand the table.
-        figure: returns the picture of the trade-off for the page, with its caption, as HTML.
-        style: the CSS that the figure needs in addition to that of the page.
-        text_picture: returns the lines of a picture for the terminal.
+        panels: returns the panels of the picture.
+        caption: explains the picture.
         write_more: writes files that only this experiment has to a directory, and returns their names for messages.
     """
 
@@ -36,7 +36,6 @@ class Presentation(Generic[C]):
     headings: tuple[str, ...]
     numbers: Callable[[CellResult[C]], list[str]]
     notes: Callable[[SweepResult[C]], list[str]]
-    figure: Callable[[SweepResult[C]], str]
-    style: str = ""
-    text_picture: Callable[[SweepResult[C]], list[str]] = lambda _: []
+    panels: Callable[[SweepResult[C]], list[Panel]]
+    caption: str
     write_more: Callable[[Path, SweepResult[C], Sequence[Run]], list[str]] = lambda *_: []

@@ -6,18 +6,15 @@ have more files (`Presentation.write_more`).
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from scenarios.io.csv_values import csv_value
 from scenarios.io.output_files import write_atomically
 from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.grid.grid import Grid, Run
 from scenarios.sweeps.output import page
+from scenarios.sweeps.output.columns import csv_text
 from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.simulation.runs import as_row, fields_of
 from scenarios.sweeps.statistics.cell_results import SweepResult
@@ -46,29 +43,14 @@ def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Cal
 
 def runs_csv(grid: Grid, runs: Iterable[Run]) -> str:
     """Return CSV with a row for each run."""
-    return _csv_text(fields_of(grid.experiment.run_type), map(as_row, runs))
+    return csv_text(fields_of(grid.experiment.run_type), map(as_row, runs))
 
 
 def cells_csv(outcome: SweepResult) -> str:
     """Return CSV with a row for each cell."""
     columns = presentation_of(outcome.grid).columns
     rows = ([column.value(cell) for column in columns] for cell in outcome.cells)
-    return _csv_text([column.name for column in columns], rows)
-
-
-def _csv_text(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([csv_value(_words(value)) for value in row] for row in rows)
-    return text.getvalue()
-
-
-def _words(value: Any) -> Any:
-    """Return a list as one value: its items are separated by spaces, and counts have the form bucket:count."""
-    if not isinstance(value, (list, tuple)):
-        return value
-    return " ".join(":".join(map(str, item)) if isinstance(item, tuple) else str(item) for item in value)
+    return csv_text([column.name for column in columns], rows)
 
 
 def json_of(outcome: SweepResult) -> str:

@@ -9,6 +9,7 @@ however, can extend the downtime of a broker that is already down, because the o
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import attrs
 
@@ -96,8 +97,17 @@ class _BrokenParts:
 
 
 @attrs.frozen
-class _Arrival:
-    """The arrival of a fault whose target is not known yet. `target` and `peer` are numbers in [0, 1) that later select the target."""
+class Arrival:
+    """The arrival of a fault whose target is not known yet.
+
+    Attributes:
+        time: the time of the arrival, in µs from the start of the horizon.
+        order: the place of the fault in the fault model.
+        fault: the kind of fault.
+        broker: the broker that is hit; None to select one.
+        target, peer: numbers in [0, 1) that later select the target.
+        lasts: the duration of the fault.
+    """
 
     time: int
     order: int
@@ -117,9 +127,19 @@ def draw_faults(faults: tuple[Fault, ...], spec: ClusterSpec, seed: int, horizon
         seed: the seed of the run.
         horizon: the time, in µs, before which all faults begin.
     """
-    broken = _BrokenParts(spec)
+    return faults_of(draw_arrivals(faults, spec, seed, horizon), spec)
+
+
+def draw_arrivals(faults: tuple[Fault, ...], spec: ClusterSpec, seed: int, horizon: int) -> list[Arrival]:
+    """Draw the arrivals of a seed, in order of time (see `draw_faults`)."""
     arrivals = [arrival for number, fault in enumerate(faults) for arrival in _draw_arrivals(fault, number, spec, seed, horizon)]
-    for arrival in sorted(arrivals, key=lambda one: (one.time, one.order)):
+    return sorted(arrivals, key=lambda one: (one.time, one.order))
+
+
+def faults_of(arrivals: Iterable[Arrival], spec: ClusterSpec) -> list[DrawnFault]:
+    """Return the faults of arrivals that are in order of time. Faults without an effect are left out."""
+    broken = _BrokenParts(spec)
+    for arrival in arrivals:
         _apply(broken, arrival)
     found = broken.others + [
         DrawnFault(interval.how, interval.start, interval.end, ((interval.start, interval.act), (interval.end, Start(broker))))
@@ -135,7 +155,7 @@ def dedicated_controllers(spec: ClusterSpec) -> list[str]:
     return [name for name in spec.controllers if name.startswith("c")]
 
 
-def _draw_arrivals(fault: Fault, number: int, spec: ClusterSpec, seed: int, horizon: int) -> list[_Arrival]:
+def _draw_arrivals(fault: Fault, number: int, spec: ClusterSpec, seed: int, horizon: int) -> list[Arrival]:
     """Draw the arrivals of faults of one kind, for the cluster or for each broker."""
     found = []
     for broker in [each.id for each in spec.brokers] if fault.each_broker else [None]:
@@ -144,12 +164,12 @@ def _draw_arrivals(fault: Fault, number: int, spec: ClusterSpec, seed: int, hori
         regular = fault.kind is FaultKind.ROLLING_RESTART
         time = round(when.random() * fault.every) if regular else round(exponential(when) * fault.every)
         while time < horizon:
-            found.append(_Arrival(time, number, fault, broker, whom.random(), whom.random(), fault.lasts.draw(when)))
+            found.append(Arrival(time, number, fault, broker, whom.random(), whom.random(), fault.lasts.draw(when)))
             time += fault.every if regular else max(1, round(exponential(when) * fault.every))
     return found
 
 
-def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
+def _apply(broken: _BrokenParts, arrival: Arrival) -> None:
     """Apply a fault. Its effect depends on the state in which earlier faults have left the cluster."""
     fault, time, end = arrival.fault, arrival.time, arrival.time + arrival.lasts
     brokers = [each.id for each in broken.spec.brokers]
@@ -188,7 +208,7 @@ def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
             _cut(broken, arrival, broker, end)
 
 
-def _cut(broken: _BrokenParts, arrival: _Arrival, broker: int, end: int) -> None:
+def _cut(broken: _BrokenParts, arrival: Arrival, broker: int, end: int) -> None:
     """Cut one link of a broker, or all of its links. If the broker or the selected peer is still affected by an earlier cut, do nothing."""
     name, time = broker_address(broker), arrival.time
     peers = [broker_address(each.id) for each in broken.spec.brokers if each.id != broker] if arrival.fault.brokers else []

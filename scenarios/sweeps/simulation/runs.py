@@ -85,6 +85,11 @@ def as_numbers(numbers: Iterable[int]) -> tuple[int, ...]:
     return tuple(numbers)
 
 
+def as_values(numbers: Iterable[float]) -> tuple[float, ...]:
+    """Return a list of measured values as a tuple."""
+    return tuple(numbers)
+
+
 def as_counts(pairs: Iterable[Iterable[int]]) -> tuple[tuple[int, int], ...]:
     """Return the counts of a histogram as tuples."""
     return tuple((bucket, count) for bucket, count in pairs)

@@ -11,6 +11,7 @@ from scenarios.sweeps.grid.grid import C, Grid, Run
 from scenarios.sweeps.simulation.histogram import Histogram, Percentile
 from scenarios.sweeps.simulation.runs import fields_of
 from scenarios.sweeps.statistics.estimates import Estimate, mean, proportion
+from scenarios.sweeps.statistics.rare_loss import StratumResult, in_a_year, losses_per_year, strata_of
 
 PERCENTILES: Final = (0.5, 0.99, 0.999)
 """The percentiles of latency."""
@@ -28,6 +29,7 @@ class CellResult(Generic[C]):
         means: estimates by name: the means over the runs of what the experiment measures (`Experiment.means`), and `loss`.
         totals, most: for each number in the rows of runs, its sum over all runs, and its value in the run where it is highest.
         latencies: the percentiles of latency in the simulated time, in µs; None if nothing was sent.
+        strata: the results by the number of nodes that are faulty at once, if runs simulate windows that were drawn with weights; else empty.
     """
 
     cell: C
@@ -38,10 +40,12 @@ class CellResult(Generic[C]):
     totals: Mapping[str, int]
     most: Mapping[str, int]
     latencies: tuple[Percentile | None, ...]
+    strata: tuple[StratumResult, ...] = ()
 
     @property
     def loss(self) -> Estimate:
-        """The probability of a loss within the horizon, estimated from the proportion of runs with a loss."""
+        """The probability of a loss within the horizon, estimated from the proportion of runs with a loss. If there are strata, it is the
+        probability of a loss in a year."""
         return self.means["loss"]
 
 
@@ -68,16 +72,18 @@ def cell_result(grid: Grid[C], cell: C, runs: Sequence[Run], *, settled: bool = 
     measured = [grid.experiment.means(grid, cell, run) for run in runs]
     numbers = {name: [getattr(run, name) for run in runs] for name in fields_of(grid.experiment.run_type)}
     numbers = {name: values for name, values in numbers.items() if isinstance(values[0], int)}
+    strata = strata_of([grid.experiment.samples(grid, cell, run) for run in runs])
     return CellResult(
         cell=cell,
         runs=len(runs),
         settled=settled,
         losing=losing,
         means={
-            "loss": proportion(len(losing), len(runs)),
+            "loss": in_a_year(losses_per_year(strata)) if strata else proportion(len(losing), len(runs)),
             **{name: mean([values[name] for values in measured], grid.experiment.most) for name in measured[0]},
         },
         totals={name: sum(values) for name, values in numbers.items()},
         most={name: max(values) for name, values in numbers.items()},
         latencies=tuple(latencies.percentiles(PERCENTILES, waits)),
+        strata=strata,
     )

@@ -27,6 +27,23 @@ vary:
   acks: [1, all]
 """
 
+RARE = """\
+sweep: rare
+cluster:
+  brokers: 2
+  topics:
+    orders: {partitions: 2, replication-factor: 2, config: {unclean.leader.election.enable: true}}
+workload:
+  - {topic: orders, rate: 100, every: 100ms, between: 10s, acks: all}
+faults:
+  crash: {every: 12h, lasts: {mean: 10m}}
+around: {before: 10s, after: 30s, near: 100ms, soon: 10s}
+rare: {years: 1}
+vary:
+  min.insync.replicas: [1, 2]
+"""
+"""A grid in which records are lost when the second of two brokers dies while the first one is down."""
+
 EVERY_FAULT = """\
 cluster:
   brokers: [{id: 1, rack: a}, {id: 2, rack: b}, {id: 3, rack: c}]

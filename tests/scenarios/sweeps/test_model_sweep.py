@@ -17,7 +17,7 @@ from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.grid_file.model_sections import only_models
 from scenarios.sweeps.grid_file.read_grid import grid_named, read_grid
 from scenarios.sweeps.output import page as sweep_page
-from scenarios.sweeps.output.models.text_picture import text_picture
+from scenarios.sweeps.output.interval_chart import text_picture
 from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.output.result_files import cells_csv, json_of, runs_csv
 from scenarios.sweeps.simulation.models.experiment import MODELS, ModelCell, RandomFaults, draw_steps
@@ -105,11 +105,11 @@ def test_what_is_shown(done: tuple[SweepResult[ModelCell], Path]) -> None:
     shown = presentation_of(result.grid)
     assert {len(shown.numbers(cell)) for cell in result.cells} == {len(shown.headings)}, "each number has a heading"
     assert all(cell.cell.name in text for cell in result.cells)
-    picture = text_picture(result)
-    assert all(len(line) <= 120 for line in picture)
-    assert all(f"{cell.cell.number}" in "".join(picture[2:19]) for cell in result.cells)
+    picture = text_picture(result.cells, shown.panels(result))
+    assert all(len(line) <= 80 for line in picture)
+    assert [line[:5] for line in picture[1:4]] == ["  1 │", "  2 │", "  3 │"], "a row for each system, in which nothing overlaps"
     page = sweep_page.render(result)
-    assert page.count("<title>mysql</title>") == 2  # for desktops and phones
+    assert page.count('"><title>1  mysql</title>') == 2 * 3  # three panels for desktops and for phones
     assert "A small one &lt;b&gt;." in page
     assert not any(way in page for way in ("src=", "href=", "url(", "@import", "http:", "https:"))
     rows = json.loads(json_of(result))["cells"]

@@ -150,9 +150,13 @@ def test_what_is_written_says_the_same_everywhere(grid: Grid, alone: Path) -> No
     assert "&lt;script&gt;alert(1)" in html
     assert "http" not in html.replace("http-equiv", "")
     drawn = ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
-    assert (len(drawn.findall("path")), len(drawn.findall("circle"))) == (1, 1), "acks=1 loses, a diamond, and acks=all does not, a circle"
-    assert len([bar for bar in drawn.findall("line") if bar.get("class") == "bar"]) == 4
-    assert {text.text for text in drawn.findall("text")} >= {"1", "2", "100%", "0%"}
+    assert (len(drawn.findall("path")), len(drawn.findall("circle"))) == (2, 2), "acks=1 loses, a diamond, and acks=all does not, a circle"
+    bars = [bar for bar in drawn.findall("line") if bar.get("class") == "bar"]
+    assert len({(bar.get("y1"), float(bar.get("x1", 0)) > 590) for bar in bars}) == len(bars) == 4, (
+        "no two intervals share a row of a panel"
+    )
+    assert {text.text for text in drawn.findall("text")} >= {"100%", "0%", "P(loss) in a run"}
+    assert {title.text for title in drawn.iter("title")} == {"1  acks 1", "2  acks all"}
 
 
 def test_losing_seeds_are_there_as_scenarios_that_hold(alone: Path) -> None:

@@ -13,7 +13,8 @@ from scenarios.language.cluster import cluster_as_data, write_yaml
 from scenarios.language.values import write_duration
 from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.simulation.kafka.cell import KafkaCell
-from scenarios.sweeps.simulation.kafka.episodes import episodes_of
+from scenarios.sweeps.simulation.kafka.episodes import Episode, episodes_of
+from scenarios.sweeps.simulation.kafka.rare_windows import draw_strata
 from scenarios.sweeps.simulation.kafka.simulate_episode import EpisodeResult, simulate_episode
 from scenarios.sweeps.statistics.cell_results import SweepResult
 
@@ -27,12 +28,26 @@ def losing_episode(grid: Grid[KafkaCell], cell: KafkaCell, seed: int) -> Episode
     Return None if the run has no episodes.
     """
     first: EpisodeResult | None = None
-    for episode in episodes_of(grid, cell, seed):
+    episodes = episodes_of(grid, cell, seed) if cell.rare is None else _windows_of(grid, cell, seed)
+    for episode in episodes:
         played = simulate_episode(cell, episode)
         if played.lost_acknowledged:
             return played
         first = first or played
     return first
+
+
+def _windows_of(grid: Grid[KafkaCell], cell: KafkaCell, seed: int) -> list[Episode]:
+    return [drawn.episode for drawn in draw_strata(grid, cell, seed) if drawn.episode is not None]
+
+
+def replay_of(outcome: SweepResult[KafkaCell]) -> str:
+    """Return how to replay the first loss of a sweep."""
+    first = next(cell for cell in outcome.cells if cell.losing)
+    return (
+        f"To replay a loss: isrlab sweep {outcome.grid.source} --cell {first.cell.number} --seed {first.losing[0]} --scenario loss.yaml; "
+        "isrlab play loss.yaml"
+    )
 
 
 def script_of(grid: Grid[KafkaCell], cell: KafkaCell, seed: int, played: EpisodeResult) -> str:
@@ -41,7 +56,10 @@ def script_of(grid: Grid[KafkaCell], cell: KafkaCell, seed: int, played: Episode
     outcome = (
         f"{played.lost_acknowledged:,} acknowledged records are lost" if played.lost_acknowledged else "no acknowledged record is lost"
     )
-    when = f"episode {episode.number}, {format_duration(episode.start)} into" if cell.around else "the whole of"
+    if cell.rare is not None:
+        when = f"a window with {episode.number} nodes faulty at once, of"
+    else:
+        when = f"episode {episode.number}, {format_duration(episode.start)} into" if cell.around else "the whole of"
     about = f"{outcome[0].upper()}{outcome[1:]}: {when} seed {seed} of sweep {grid.name}, cell {cell.number} ({cell.name})."
     steps: list[dict[str, Any]] = [_step(time, act) for time, act in played.acts]
     steps.append(

@@ -9,8 +9,8 @@ from typing import Final
 from core.sim.units import format_duration
 from scenarios.sweeps.grid.grid import Run
 from scenarios.sweeps.output.columns import AT_LEAST, LATENCIES, LOSING_RUNS, LOSING_SEEDS, NAME, NUMBER, RUNS, Column, mean, most, total
-from scenarios.sweeps.output.kafka.chart import picture
-from scenarios.sweeps.output.kafka.loss_scenario import write_scenarios
+from scenarios.sweeps.output.interval_chart import Panel, time_step
+from scenarios.sweeps.output.kafka.loss_scenario import replay_of, write_scenarios
 from scenarios.sweeps.output.parquet_files import write_parquet
 from scenarios.sweeps.output.presentation import Presentation
 from scenarios.sweeps.output.texts import counted, first_seeds, percent, round_to
@@ -22,15 +22,16 @@ HEADINGS: Final = ("runs", "P(loss)", "95%", "lost acked/run", "lost read/run", 
 """The headings of the columns that `_numbers_of` returns."""
 
 
-def _varied_words(outcome: SweepResult[KafkaCell]) -> list[str]:
+def varied_words(outcome: SweepResult[KafkaCell]) -> list[str]:
     """Return the keywords of the grid whose values vary between cells, in order. If the cells have their own names, return an empty list."""
     words = [[word for word, _ in cell.cell.values or ()] for cell in outcome.cells]
     return words[0] if all(each == words[0] for each in words) else []
 
 
-def _names_of(outcome: SweepResult[KafkaCell], cell: CellResult[KafkaCell]) -> list[str]:
+def names_of(outcome: SweepResult[KafkaCell], cell: CellResult[KafkaCell]) -> list[str]:
+    """Return the values of a cell that vary between cells, or its name."""
     values = dict(cell.cell.values or ())
-    return [values[word] for word in _varied_words(outcome)] or [cell.cell.name]
+    return [values[word] for word in varied_words(outcome)] or [cell.cell.name]
 
 
 def _numbers_of(cell: CellResult[KafkaCell]) -> list[str]:
@@ -107,19 +108,19 @@ def _notes_of(outcome: SweepResult[KafkaCell]) -> list[str]:
             f"{which[0].upper()}{which[1:]} lost acknowledged records with seed{'' if len(seeds) == 1 else 's'} {first_seeds(seeds)}."
         )
     if any(cell.losing for cell in cells):
-        first = next(cell for cell in cells if cell.losing)
-        notes.append(
-            f"To replay a loss: isrlab sweep {outcome.grid.source} --cell {first.cell.number} --seed {first.losing[0]} --scenario loss.yaml; isrlab play loss.yaml"
-        )
+        notes.append(replay_of(outcome))
     return notes
 
 
-def _figure(outcome: SweepResult[KafkaCell]) -> str:
-    return (
-        f"{picture(outcome)}<figcaption>A cell that is lower in the chart loses records in fewer runs, and one that is further left has less time without acknowledged writes. Bars are 95% intervals, "
-        f"and the numbers identify cells. A diamond marks a cell that lost acknowledged records in at least one run; a circle marks a "
-        f"cell that lost none.</figcaption>"
-    )
+PANELS: Final = [
+    Panel("P(loss) in a run", lambda cell: cell.loss, percent, most=1.0),
+    Panel(
+        "time per run without acknowledged writes, per partition",
+        lambda cell: cell.means["unacknowledged"],
+        lambda us: format_duration(round(us)),
+        step=time_step,
+    ),
+]
 
 
 def _write_more(out: Path, outcome: SweepResult[KafkaCell], runs: Sequence[Run]) -> list[str]:
@@ -151,11 +152,13 @@ KAFKA_PRESENTATION: Final = Presentation[KafkaCell](
         LOSING_SEEDS,
     ),
     number_heading="cell",
-    name_headings=lambda outcome: _varied_words(outcome) or ["name"],
-    names=_names_of,
+    name_headings=lambda outcome: varied_words(outcome) or ["name"],
+    names=names_of,
     headings=HEADINGS,
     numbers=_numbers_of,
     notes=_notes_of,
-    figure=_figure,
+    panels=lambda _: PANELS,
+    caption="Each row is a cell. A bar is a 95% interval. A diamond marks a cell that lost acknowledged records in at least one run; a circle "
+    "marks a cell that lost none.",
     write_more=_write_more,
 )

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from core.sim.units import format_duration
-from scenarios.sweeps.output.chart import WIDTH
 from scenarios.sweeps.output.columns import LATENCIES, LOSING_RUNS, LOSING_SEEDS, NAME, NUMBER, RUNS, Column, mean, most, total
-from scenarios.sweeps.output.models.chart import PHONE, STYLE, picture
-from scenarios.sweeps.output.models.text_picture import text_picture
+from scenarios.sweeps.output.interval_chart import Panel
 from scenarios.sweeps.output.presentation import Presentation
 from scenarios.sweeps.output.texts import first_seeds, percent, round_to
 from scenarios.sweeps.simulation.models.experiment import ModelCell
@@ -87,14 +85,16 @@ def _notes_of(outcome: SweepResult[ModelCell]) -> list[str]:
     return notes
 
 
-def _figure(outcome: SweepResult[ModelCell]) -> str:
-    """Return the pictures for wide screens and for phones, with their caption."""
-    return (
-        f"{picture(outcome, WIDTH, 'desktop')}{picture(outcome, PHONE, 'phone')}<figcaption>A system that is lower in the picture loses writes in fewer runs, one that is further left has less time without writes, and one with a smaller point writes faster. Bars are 95% "
-        f"intervals. A diamond marks a system that lost acknowledged writes in at least one run; a circle marks a system that lost none."
-        f"</figcaption>"
-    )
+def _slowest(cell: CellResult[ModelCell]) -> Estimate | None:
+    found = cell.latencies[-1]
+    return None if found is None else Estimate(found.value, found.value, found.value)
 
+
+PANELS: Final = [
+    Panel("P(loss) in a run", lambda cell: cell.loss, percent, most=1.0),
+    Panel("share of the time without writes", lambda cell: cell.means["write_down"], percent, most=1.0),
+    Panel("p99.9 of writes", _slowest, lambda us: format_duration(round(us)), logarithmic=True),
+]
 
 MODEL_PRESENTATION: Final = Presentation[ModelCell](
     columns=(
@@ -111,13 +111,13 @@ MODEL_PRESENTATION: Final = Presentation[ModelCell](
         *map(total, ("acked", "failed", "unknown", "faults", "phantom")),
         LOSING_SEEDS,
     ),
-    number_heading="",
+    number_heading="no.",
     name_headings=lambda _: ["system"],
     names=lambda _, cell: [cell.cell.name],
     headings=HEADINGS,
     numbers=_numbers_of,
     notes=_notes_of,
-    figure=_figure,
-    style=STYLE,
-    text_picture=text_picture,
+    panels=lambda _: PANELS,
+    caption="Each row is a system. A bar is a 95% interval. A diamond marks a system that lost acknowledged writes in at least one run; a circle "
+    "marks a system that lost none.",
 )

@@ -56,6 +56,19 @@ class FaultWindow:
 
 
 @attrs.frozen
+class RareWindows:
+    """How a run draws faults if it looks for rare losses.
+
+    Attributes:
+        years: a run draws as many faults as this number of years has on average.
+        at_once: only windows in which at least this number of nodes are faulty at the same time are simulated.
+    """
+
+    years: int = 25
+    at_once: int = 1
+
+
+@attrs.frozen
 class KafkaCell(Cell):
     """A Kafka cluster under a workload.
 
@@ -65,6 +78,7 @@ class KafkaCell(Cell):
         producers: the workload, with the cell's acks.
         consumers: the topics that have a consumer.
         around: the windows that are simulated; None for the whole horizon. Consumers and windows are the same in all cells of a grid.
+        rare: which windows are drawn with weights; None to simulate all windows of the horizon. It is the same in all cells of a grid.
     """
 
     release: Release
@@ -72,6 +86,7 @@ class KafkaCell(Cell):
     producers: tuple[ProducerLoad, ...]
     consumers: tuple[str, ...] = ()
     around: FaultWindow | None = None
+    rare: RareWindows | None = None
 
     @property
     def partitions(self) -> int:

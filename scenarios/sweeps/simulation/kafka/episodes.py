@@ -71,18 +71,26 @@ def episodes_of(grid: Grid[KafkaCell], cell: KafkaCell, seed: int) -> list[Episo
         acts: list[tuple[int, FaultAct]] = [(0, load_act(load, load.every)) for load in cell.producers]
         acts += [act for fault in faults for act in fault.acts if act[0] < grid.horizon]
         return [Episode(1, seed, 0, grid.horizon, tuple(sorted(acts, key=_time)), len(faults), final=True)]
-    found: list[Episode] = []
-    for group in _groups(faults, around.before + START_GRAIN + around.after):
-        start = group[0].start // START_GRAIN * START_GRAIN - around.before
-        end = max(fault.end for fault in group) - start + around.after
-        number = len(found) + 1
-        drain = min(MAX_DRAIN, around.after // 2)
-        acts_of_faults = [(time - start, act) for fault in group for time, act in fault.acts]
-        loads = [step for load in cell.producers for step in _loads(load, acts_of_faults, around, end - drain)]
-        found.append(
-            Episode(number, _episode_seed(seed, number), start, end, tuple(sorted([*loads, *acts_of_faults], key=_time)), len(group))
-        )
-    return found
+    return [episode_around(cell, group, seed, number) for number, group in enumerate(_groups(faults, gap_of(cell)), start=1)]
+
+
+def gap_of(cell: KafkaCell) -> int:
+    """Return the time in µs that is between the end of a fault and the begin of the next fault if they are in different episodes."""
+    assert cell.around is not None
+    return cell.around.before + START_GRAIN + cell.around.after
+
+
+def episode_around(cell: KafkaCell, faults: list[DrawnFault], seed: int, number: int) -> Episode:
+    """Return the episode that contains the given faults. `number` is its number in the run."""
+    around = cell.around
+    assert around is not None
+    start = faults[0].start // START_GRAIN * START_GRAIN - around.before
+    end = max(fault.end for fault in faults) - start + around.after
+    drain = min(MAX_DRAIN, around.after // 2)
+    acts_of_faults = [(time - start, act) for fault in faults for time, act in fault.acts]
+    loads = [step for load in cell.producers for step in _loads(load, acts_of_faults, around, end - drain)]
+    acts = tuple(sorted([*loads, *acts_of_faults], key=_time))
+    return Episode(number, _episode_seed(seed, number), start, end, acts, len(faults))
 
 
 def _time(act: tuple[int, FaultAct]) -> int:

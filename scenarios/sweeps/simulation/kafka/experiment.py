@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from scenarios.sweeps.grid.grid import Counts, Grid
+from scenarios.sweeps.grid.grid import Counts, Grid, Sample
 from scenarios.sweeps.simulation.event_limit import EventLimit
 from scenarios.sweeps.simulation.histogram import Histogram
 from scenarios.sweeps.simulation.kafka.cell import KafkaCell
@@ -118,6 +118,10 @@ class KafkaExperiment:
             "stalled": run.stalled_us / partitions,
             "unacknowledged": (run.write_down_us + run.stalled_us) / partitions,
         }
+
+    def samples(self, grid: Grid[KafkaCell], cell: KafkaCell, run: KafkaRun) -> tuple[Sample, ...]:
+        """Return nothing: a run simulates all its faults."""
+        return ()
 
 
 KAFKA: Final = KafkaExperiment()

@@ -19,7 +19,7 @@ from core.models.report import Outage, Report, covered
 from core.sim.errors import ActRefused
 from core.sim.journal import null_sink
 from core.sim.units import SECOND, US_PER_MS
-from scenarios.sweeps.grid.grid import Cell, Counts, Grid
+from scenarios.sweeps.grid.grid import Cell, Counts, Grid, Sample
 from scenarios.sweeps.simulation.draw_faults import HealLinks, draw_faults
 from scenarios.sweeps.simulation.event_limit import EventLimit
 from scenarios.sweeps.simulation.histogram import Histogram
@@ -256,6 +256,10 @@ class ModelExperiment:
             "write_down": run.write_down_us / grid.horizon,
             "read_down": run.read_down_us / grid.horizon,
         }
+
+    def samples(self, grid: Grid[ModelCell], cell: ModelCell, run: ModelRun) -> tuple[Sample, ...]:
+        """Return nothing: a run simulates all its faults."""
+        return ()
 
 
 MODELS: Final = ModelExperiment()
