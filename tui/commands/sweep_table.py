@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scenarios.io.escaping import escape_value
+from scenarios.sweeps.output import differences
 from scenarios.sweeps.output.interval_chart import text_picture
 from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.output.texts import title_of
@@ -19,7 +20,7 @@ WIDTH = 200
 
 
 def render(outcome: SweepResult[Any], file: IO[str]) -> None:
-    """Print the picture, the table, and its notes."""
+    """Print the picture, the table with its notes, and the differences between cells."""
     shown = presentation_of(outcome.grid)
     console = Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, emoji=False, markup=False)
     for line in text_picture(outcome.cells, shown.panels(outcome)):
@@ -34,5 +35,13 @@ def render(outcome: SweepResult[Any], file: IO[str]) -> None:
         texts = (str(cell.cell.number), *shown.names(outcome, cell), *shown.numbers(cell))
         table.add_row(*(Text(escape_value(text)) for text in texts))
     console.print(table)
+    if outcome.differences:
+        changes = Table(title=differences.TITLE, title_justify="left")
+        for head in differences.headings_of(outcome):
+            changes.add_column(head)
+        for row in differences.rows_of(outcome):
+            changes.add_row(*(Text(escape_value(text)) for text in row))
+        console.print(changes)
+        console.print(Text(differences.note_of(outcome)), soft_wrap=True)
     for line in shown.notes(outcome):
         console.print(Text(escape_value(line)), soft_wrap=True)

@@ -18,6 +18,7 @@ from scenarios.sweeps.execution.workers import Workers
 from scenarios.sweeps.grid.grid import C, Grid, Run
 from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, RunStopped
 from scenarios.sweeps.statistics.cell_results import CellResult, SweepResult, cell_result
+from scenarios.sweeps.statistics.differences import differences_of
 from scenarios.sweeps.statistics.estimates import proportion
 
 FIRST_ROUND: Final = 100
@@ -95,12 +96,12 @@ def sweep_runs(
             if upto == runs or (width is not None and proportion(losing, upto).width <= width):
                 settled[number] = upto
     rows: list[CellResult[C]] = []
-    every: list[Run] = []
+    every: dict[int, list[Run]] = {}
     for cell in grid.cells:
         own = [known[cell.number, seed] for seed in range(1, settled[cell.number] + 1)]
         rows.append(cell_result(grid, cell, own, settled=len(own) < runs))
-        every += own
-    return SweepResult(grid, tuple(rows)), every
+        every[cell.number] = own
+    return SweepResult(grid, tuple(rows), differences_of(grid, every)), [run for own in every.values() for run in own]
 
 
 class _ChunkSizes:

@@ -17,7 +17,7 @@ from scenarios.io.escaping import escape_text, escape_value
 from scenarios.sweeps.statistics.cell_results import CellResult
 from scenarios.sweeps.statistics.estimates import Estimate
 
-WIDTH: Final = 1180
+WIDTH: Final = 1216
 """The width of the picture on a wide screen."""
 
 PHONE: Final = 380
@@ -26,7 +26,7 @@ PHONE: Final = 380
 ROW: Final = 26
 """The height of a row."""
 
-GAP: Final = 34
+GAP: Final = 56
 """The space between two panels."""
 
 COLUMNS: Final = 64
@@ -67,6 +67,7 @@ class Panel:
         label: returns a value as text, for the axis.
         logarithmic: whether the axis is logarithmic. It then begins at the power of ten below the least positive value.
         most: the largest value that the axis needs.
+        losing: returns whether the quantity includes a loss, which has a diamond instead of a circle.
         step: returns the distance between the grid lines of an axis that is not logarithmic, for its largest value.
     """
 
@@ -75,6 +76,7 @@ class Panel:
     label: Callable[[float], str]
     logarithmic: bool = False
     most: float = math.inf
+    losing: Callable[[CellResult[Any]], bool] = lambda cell: bool(cell.losing)
     step: Callable[[float], float] = round_step
 
 
@@ -119,7 +121,7 @@ def _drawn(cells: Sequence[CellResult[Any]], panels: Sequence[Panel], label: str
     shown = [escape_value(f"{cell.cell.number}  {cell.cell.name}") for cell in cells]
     left = min(0.42 * width, max(map(len, shown)) * LETTER + 12) if wide else 8.0
     row = ROW if wide else 2 * ROW
-    span = (width - left - GAP * len(panels)) / len(panels) if wide else width - 2 * GAP
+    span = (width - left - GAP * len(panels)) / len(panels) if wide else width - GAP
     tall = 30 + row * len(cells) + 30
     height = tall if wide else tall * len(panels)
     parts = [
@@ -129,7 +131,7 @@ def _drawn(cells: Sequence[CellResult[Any]], panels: Sequence[Panel], label: str
         if number % 2 == 0:
             parts.append(f'<rect class="stripe" x="0" y="{30 + row * number}" width="{width}" height="{row}"/>')
     for place, panel in enumerate(panels):
-        start = left + GAP / 2 + place * (span + GAP) if wide else GAP
+        start = left + GAP / 2 + place * (span + GAP) if wide else GAP / 2
         top = 30 if wide else 30 + place * tall
         axis = _axis(panel, cells)
         foot = top + row * len(cells)
@@ -145,7 +147,7 @@ def _drawn(cells: Sequence[CellResult[Any]], panels: Sequence[Panel], label: str
                 fitting = escape(text) if len(text) <= room else f"<title>{escape(text)}</title>{escape(text[: room - 2])}…"
                 x, y = (4, middle + 4) if wide else (start, middle - 0.6 * ROW)
                 parts.append(f'<text x="{x}" y="{y:.1f}">{fitting}</text>')
-            parts += _interval(panel.estimate(cell), axis, start, span, middle, losing=bool(cell.losing), title=text)
+            parts += _interval(panel.estimate(cell), axis, start, span, middle, losing=panel.losing(cell), title=text)
     return "".join(parts) + "</svg>"
 
 
@@ -180,7 +182,7 @@ def text_picture(cells: Sequence[CellResult[Any]], panels: Sequence[Panel]) -> l
                 )
                 if estimate.high < math.inf:
                     field[low : high + 1] = "─" * (high + 1 - low)
-                field[at] = "◆" if cell.losing else "●"
+                field[at] = "◆" if panel.losing(cell) else "●"
             lines.append(f"{cell.cell.number:>3} │{''.join(field)}".rstrip())
         lines.append("    └" + "─" * COLUMNS)
         marks = [" "] * (COLUMNS + 24)

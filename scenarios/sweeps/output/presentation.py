@@ -15,6 +15,21 @@ from scenarios.sweeps.statistics.cell_results import CellResult, SweepResult
 
 
 @attrs.frozen
+class Quantity:
+    """A quantity in which cells are compared.
+
+    Attributes:
+        name: its name in `Experiment.means`; empty for the probability of a loss or, with strata, for the windows per year that lose records.
+        heading: its heading.
+        text: returns a value that is not negative as text.
+    """
+
+    name: str
+    heading: str
+    text: Callable[[float], str]
+
+
+@attrs.frozen
 class Presentation(Generic[C]):
     """The words and pictures for the results of an experiment. The terminal and the page show the same texts.
 
@@ -26,6 +41,7 @@ class Presentation(Generic[C]):
         notes: returns the notes that a reader needs to understand the table.
         panels: returns the panels of the picture.
         caption: explains the picture.
+        compared: the quantities in which cells are compared.
         write_more: writes files that only this experiment has to a directory, and returns their names for messages.
     """
 
@@ -38,4 +54,5 @@ class Presentation(Generic[C]):
     notes: Callable[[SweepResult[C]], list[str]]
     panels: Callable[[SweepResult[C]], list[Panel]]
     caption: str
+    compared: tuple[Quantity, ...]
     write_more: Callable[[Path, SweepResult[C], Sequence[Run]], list[str]] = lambda *_: []

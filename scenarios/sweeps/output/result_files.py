@@ -1,6 +1,6 @@
 """Writes the result of a sweep to files.
 
-`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. `sweep.html` shows everything. An experiment can
+`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. `differences.csv` compares cells. `sweep.html` shows everything. An experiment can
 have more files (`Presentation.write_more`).
 """
 
@@ -15,6 +15,7 @@ from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.grid.grid import Grid, Run
 from scenarios.sweeps.output import page
 from scenarios.sweeps.output.columns import csv_text
+from scenarios.sweeps.output.differences import differences_csv
 from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.simulation.runs import as_row, fields_of
 from scenarios.sweeps.statistics.cell_results import SweepResult
@@ -30,6 +31,7 @@ def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Cal
         "runs.csv": runs_csv(outcome.grid, runs),
         "cells.csv": cells_csv(outcome),
         "cells.json": json_of(outcome),
+        "differences.csv": differences_csv(outcome),
         "sweep.html": page.render(outcome),
     }
     try:

@@ -10,6 +10,7 @@ import attrs
 from scenarios.sweeps.grid.grid import C, Grid, Run
 from scenarios.sweeps.simulation.histogram import Histogram, Percentile
 from scenarios.sweeps.simulation.runs import fields_of
+from scenarios.sweeps.statistics.differences import Difference
 from scenarios.sweeps.statistics.estimates import Estimate, mean, proportion
 from scenarios.sweeps.statistics.rare_loss import StratumResult, in_a_year, losses_per_year, strata_of
 
@@ -51,10 +52,11 @@ class CellResult(Generic[C]):
 
 @attrs.frozen
 class SweepResult(Generic[C]):
-    """The result of a finished sweep."""
+    """The result of a finished sweep, with the differences between its cells."""
 
     grid: Grid[C]
     cells: tuple[CellResult[C], ...]
+    differences: tuple[Difference, ...] = ()
 
     @property
     def runs(self) -> int:

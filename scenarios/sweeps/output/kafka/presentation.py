@@ -12,7 +12,7 @@ from scenarios.sweeps.output.columns import AT_LEAST, LATENCIES, LOSING_RUNS, LO
 from scenarios.sweeps.output.interval_chart import Panel, time_step
 from scenarios.sweeps.output.kafka.loss_scenario import replay_of, write_scenarios
 from scenarios.sweeps.output.parquet_files import write_parquet
-from scenarios.sweeps.output.presentation import Presentation
+from scenarios.sweeps.output.presentation import Presentation, Quantity
 from scenarios.sweeps.output.texts import counted, first_seeds, percent, round_to
 from scenarios.sweeps.simulation.kafka.cell import KafkaCell
 from scenarios.sweeps.statistics.cell_results import CellResult, SweepResult
@@ -160,5 +160,10 @@ KAFKA_PRESENTATION: Final = Presentation[KafkaCell](
     panels=lambda _: PANELS,
     caption="Each row is a cell. A bar is a 95% interval. A diamond marks a cell that lost acknowledged records in at least one run; a circle "
     "marks a cell that lost none.",
+    compared=(
+        Quantity("", "P(loss)", percent),
+        Quantity("lost_acknowledged", "lost acked/run", _count),
+        Quantity("unacknowledged", "no writes + stalled", lambda us: format_duration(round_to(us, digits=3))),
+    ),
     write_more=_write_more,
 )

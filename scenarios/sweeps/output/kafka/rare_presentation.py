@@ -14,7 +14,7 @@ from scenarios.sweeps.output.interval_chart import Panel
 from scenarios.sweeps.output.kafka.loss_scenario import replay_of, write_scenarios
 from scenarios.sweeps.output.kafka.presentation import names_of, varied_words
 from scenarios.sweeps.output.parquet_files import write_parquet
-from scenarios.sweeps.output.presentation import Presentation
+from scenarios.sweeps.output.presentation import Presentation, Quantity
 from scenarios.sweeps.output.texts import counted
 from scenarios.sweeps.simulation.kafka.cell import KafkaCell
 from scenarios.sweeps.statistics.cell_results import CellResult, SweepResult
@@ -114,9 +114,12 @@ def _panel(at_once: int, outcome: SweepResult[KafkaCell]) -> Panel:
             return cell.loss
         return cell.strata[at_once - 1].losses if at_once <= len(cell.strata) else None
 
-    last = "or more " if at_once == max(len(cell.strata) for cell in outcome.cells) else ""
-    title = f"lossy windows per year, {at_once} {last}at once" if at_once else "P(loss) in a year, all windows"
-    return Panel(title, estimate, small, logarithmic=True)
+    def losing(cell: CellResult[KafkaCell]) -> bool:
+        return bool(cell.losing if not at_once else at_once <= len(cell.strata) and cell.strata[at_once - 1].losing)
+
+    last = "+" if at_once == max(len(cell.strata) for cell in outcome.cells) else ""
+    title = f"lossy windows/year, {at_once}{last} at once" if at_once else "P(loss) in a year, all windows"
+    return Panel(title, estimate, small, logarithmic=True, losing=losing)
 
 
 def _panels_of(outcome: SweepResult[KafkaCell]) -> list[Panel]:
@@ -184,6 +187,7 @@ RARE_PRESENTATION: Final = Presentation[KafkaCell](
     notes=_notes_of,
     panels=_panels_of,
     caption="Each row is a cell. The axes are logarithmic. A bar is a 95% interval; if nothing was lost, it ends at the upper bound. A diamond "
-    "marks a cell in which a simulated window lost acknowledged records; a circle marks a cell that lost none.",
+    "means that simulated windows of a panel lost acknowledged records; a circle means that none did.",
+    compared=(Quantity("", "lossy windows/year", small),),
     write_more=_write_more,
 )

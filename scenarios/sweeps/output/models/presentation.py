@@ -7,7 +7,7 @@ from typing import Final
 from core.sim.units import format_duration
 from scenarios.sweeps.output.columns import LATENCIES, LOSING_RUNS, LOSING_SEEDS, NAME, NUMBER, RUNS, Column, mean, most, total
 from scenarios.sweeps.output.interval_chart import Panel
-from scenarios.sweeps.output.presentation import Presentation
+from scenarios.sweeps.output.presentation import Presentation, Quantity
 from scenarios.sweeps.output.texts import first_seeds, percent, round_to
 from scenarios.sweeps.simulation.models.experiment import ModelCell
 from scenarios.sweeps.statistics.cell_results import CellResult, SweepResult
@@ -120,4 +120,9 @@ MODEL_PRESENTATION: Final = Presentation[ModelCell](
     panels=lambda _: PANELS,
     caption="Each row is a system. A bar is a 95% interval. A diamond marks a system that lost acknowledged writes in at least one run; a circle "
     "marks a system that lost none.",
+    compared=(
+        Quantity("", "P(loss)", percent),
+        Quantity("write_down", "no writes", percent),
+        Quantity("stale", "stale", percent),
+    ),
 )
