@@ -319,6 +319,12 @@ ACTIONS: Final[tuple[Action, ...]] = (
         page="map", shown="#", footer=45,
     ),
     Action(
+        "screen-explore", ("exclamation_mark",), "explore",
+        "Search for what can go wrong from this moment: the fewest faults that make a condition true, such as lost > 0. The search runs beside the "
+        "session, and its screen lists what it finds. Press Enter there to play it on a branch, e for the evidence, s to save the script, and ! for "
+        "another search.", SCREENS, refusals.time_stands, call="explore", shown="!", footer=45,
+    ),
+    Action(
         "search", ("slash",), "find",
         "Filter partitions, brokers, and events by name, number, or state (b55, offline, orders-), and "
         "settings and scenarios by name or description. Esc clears the filter.", SCREENS, call="search", shown="/", footer=18,

@@ -41,6 +41,8 @@ def hints(context: ActionContext, *, moving: bool) -> tuple[Hint, ...]:
     elif context.page:
         wanted.insert(0, BY_ID["back"])
         wanted.sort(key=lambda a: a.id not in ("back", "play", "step", "step-notable", "cause"))
+        if context.page == "explore":  # where their keys mean something else
+            wanted = [a for a in wanted if a.id not in ("start", "elect-preferred")]
     by_hand = context.pace is Pace.BY_HAND
     chosen = [a for a in wanted if by_hand or a.id not in ("by-hand-round", "by-hand-step")]
     if by_hand:

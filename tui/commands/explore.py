@@ -68,6 +68,9 @@ def add_commands(commands: Any) -> None:
         "repeats (the rest of a run that repeats a situation of fewer faults)",
     )
     explore.add_argument("--max-seconds", metavar="S", help="stop the search after a number of seconds of real time")
+    explore.add_argument(
+        "--evidence", action="store_true", help="also print what was tried, at which moments, and what the runs came across"
+    )
     explore.add_argument("-o", "--output", metavar="DIR", help="write a script for each counterexample into this directory")
     explore.add_argument("--json", action="store_true", help="print the result as JSON")
     add_groups_option(explore)
@@ -77,8 +80,10 @@ def add_commands(commands: Any) -> None:
 
 def _explore(arguments: argparse.Namespace) -> int:
     from scenarios.conditions.conditions import Names
+    from scenarios.exploration.evidence import evidence_as_data, evidence_lines
     from scenarios.exploration.exploration import explore
     from scenarios.exploration.player import Bounds
+    from scenarios.exploration.request import Request
     from scenarios.io.termination_signals import raise_on_signals
 
     if arguments.without == "help":
@@ -101,13 +106,18 @@ def _explore(arguments: argparse.Namespace) -> int:
         outcome = explore(start, Bounds(goal, faults, at_most, within, prune), name, progress.show, seconds)
     progress.wipe()
     files = _write(outcome, arguments.output, name)
+    request = Request(start, goal.condition.text, tuple([fault.word for fault in faults]), at_most, within, prune)
     instead = _with_guards(start, guarded, goal, outcome)
     if arguments.json:
         import json
 
-        print_json(json.dumps(_as_data(arguments, start, outcome, files, instead), indent=2) + "\n")
+        data = _as_data(arguments, start, outcome, files, instead)
+        if arguments.evidence:
+            data["evidence"] = evidence_as_data(request, outcome.layers)
+        print_json(json.dumps(data, indent=2) + "\n")
     else:
-        print_lines(_lines(arguments, start, outcome, files, instead))
+        more = evidence_lines(request, outcome.layers) if arguments.evidence else []
+        print_lines(_lines(arguments, start, outcome, files, instead) + more)
     if outcome.found:
         return FAILED
     return HELD if outcome.complete else LIMIT_REACHED
@@ -262,7 +272,7 @@ def _lines(arguments: argparse.Namespace, start: Start, outcome: Exploration, fi
         covered = f"{layer.runs:,} run{'' if layer.runs == 1 else 's'}, {layer.situations:,} new situations, {layer.seconds:.1f} s"
         if not layer.complete:
             covered += "; the time limit came before the end"
-        lines.append(f"{_faults_in_words(layer.faults)}: {'found' if here else 'not found'} ({covered})")
+        lines.append(f"{_faults_in_words(layer.faults)}: {_answer(bool(here), layer, outcome)} ({covered})")
         for each, file, other in here:
             lines.append(f"  {each.acts}: {each.value} at {format_duration(each.finding.time)}")
             if other:
@@ -279,6 +289,12 @@ def _lines(arguments: argparse.Namespace, start: Start, outcome: Exploration, fi
             "possible."
         )
     return lines
+
+
+def _answer(found: bool, layer: Layer, outcome: Exploration) -> str:
+    if found:
+        return "found"
+    return "nothing left, because each combination contains one that was found" if outcome.found and not layer.runs else "not found"
 
 
 def _write(outcome: Exploration, directory: str | None, name: str) -> list[str]:

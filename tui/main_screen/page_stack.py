@@ -20,6 +20,7 @@ PAGES: Final = (
     ("*", "topology", "Topology"),
     ("#", "map", "Map"),
     ("L", "lessons", "Lessons"),
+    ("!", "explore", "Explore"),
 )
 """All pages in the order of their tabs: the key, the name, and the label of each page."""
 
@@ -70,6 +71,10 @@ def page_type(name: str) -> type[Page]:
             from tui.lessons.lessons_page import LessonsPage
 
             return LessonsPage
+        case "explore":
+            from tui.exploration.exploration_page import ExplorationPage
+
+            return ExplorationPage
         case "topology":
             from tui.maps.topology_page import TopologyPage
 

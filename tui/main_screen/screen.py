@@ -32,6 +32,7 @@ from tui.actions.selection import Selection
 from tui.dialogs.command_palette import TypeAheadCommandPalette
 from tui.handlers.action_runner import ActionRunner
 from tui.handlers.cause_finder import CauseFinder
+from tui.handlers.exploring import Exploring
 from tui.handlers.help import HelpScreens
 from tui.handlers.lesson_controls import LessonControls
 from tui.handlers.playback_controls import PlaybackControls
@@ -106,6 +107,7 @@ class MainScreen(Screen[None]):
         self.lesson = LessonControls(loaded, self, self.selection)
         self.record_tracing = RecordTracing(session, self)
         self.questions = ClusterQuestions(session, self)
+        self.exploring = Exploring(loaded, self, self.open_page)
         self.help_screens = HelpScreens(loaded, self, display.keymap, lambda: size_class(*self.app.size))
         self.actions = ActionRunner(loaded, self, self.selection, self.saving, self._calls(), self.navigation.open_page)
         self.garbage = GarbageCollection(own_process=loaded.own_process)
@@ -144,6 +146,7 @@ class MainScreen(Screen[None]):
             "copy": saving.copy,
             "share": saving.share,
             "ask": self.questions.choose,
+            "explore": self.exploring.explore,
             "picture": saving.picture,
             "leave": self._leave,
             "show_help": helps.show_help,
@@ -234,6 +237,7 @@ class MainScreen(Screen[None]):
 
     def dispose(self) -> None:
         """Release all large objects after the session has ended, because Textual can keep a removed screen in memory."""
+        self.loaded.search.end()
         self.session.dispose()
         self.time_travel.remembered_moments.clear()
         self.pages.dispose()
@@ -398,8 +402,11 @@ class MainScreen(Screen[None]):
     # --- keys and clicks -------------------------------------------------------------------------------------------
 
     def action_do(self, name: str) -> None:
-        """Run the action of a key or, if the action is impossible, show the reason."""
-        self.actions.run(name)
+        """Run the action of a key or, if the action is impossible, show the reason. On some pages, a key means something else."""
+        if self.pages.page is not None and self.pages.page.takes(name):
+            self.show_now()
+        else:
+            self.actions.run(name)
 
     def action_move(self, key: str) -> None:
         """Move the selection in response to an arrow key."""

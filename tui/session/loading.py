@@ -21,6 +21,7 @@ from tui.analysis.metrics_history import MetricsHistory
 from tui.session.play_target import PlayTarget
 from tui.session.scenario_state import ScenarioState
 from tui.session.session import Session
+from tui.session.session_search import SessionSearch
 
 if TYPE_CHECKING:
     from scenarios.language.script import Scenario
@@ -66,6 +67,7 @@ class LoadedSession(ReprMixin):
         history: the history of the metrics.
         player: the lesson to play, or None.
         first_page: the page that is open at the start; empty for the overview.
+        search: the search for harmful faults from a moment of the session.
     """
 
     session: Session
@@ -85,6 +87,9 @@ class LoadedSession(ReprMixin):
     history: MetricsHistory = attrs.field(factory=MetricsHistory)
     player: Player | None = None
     first_page: str = ""
+    search: SessionSearch = attrs.field(
+        default=attrs.Factory(lambda self: SessionSearch(self.session.history, self.spec, self.release, self.seed), takes_self=True)
+    )
 
     def script(self, name: str) -> str:
         """Return the session up to the current moment as a script that produces the same events."""

@@ -44,7 +44,7 @@ GOALS: Final = (
     "leader(orders-0) == none",
     "isr(orders-0) < 2 and offline == 0",
     "leader-epoch(orders-0) > 2",
-    "unfinished > 3",
+    "isr-shrinks > 0 and offline > 0",
 )
 """The goals of the cases."""
 

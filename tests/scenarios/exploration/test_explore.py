@@ -146,15 +146,20 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     script = tmp_path / "mine.yaml"
     script.write_text(SCRIPT)
     found = tmp_path / "found"
-    options = ["--acks", "1", "--faults", "kill", "--at-most", "1", "--within", "11s"]
+    options = ["--acks", "1", "--faults", "kill", "--at-most", "1", "--within", "11s", "--evidence"]
     assert main(["explore", str(script), *options, "-o", str(found)]) == 1
     said = capsys.readouterr().out
     assert "1 fault: found" in said
     assert "  kill b3: lost is 2 at " in said
+    assert "Bounds:\n  at most 1 fault\n  11s of virtual time, from 0s to 11s\n" in said
     assert main(["run", str(found / "mine-1.yaml"), "--quiet"]) == 0
     capsys.readouterr()
-    assert main(["explore", str(script), "--faults", "kill", "--at-most", "1", "--within", "11s", "--prune", "swaps", "--json"]) == 0
+    assert (
+        main(["explore", str(script), "--faults", "kill", "--at-most", "1", "--within", "11s", "--prune", "swaps", "--json", "--evidence"])
+        == 0
+    )
     data = json.loads(capsys.readouterr().out)
+    assert data["evidence"]["situations_by_act"].keys() == {"", "kill", "start"}
     assert data["pruned"] == ["swaps"]
     assert (data["found"], data["complete"], data["goal"]) == ([], True, "lost > 0")
     assert main(["explore", str(script), "--at-most", "3", "--max-seconds", "0.01"]) == 3

@@ -1,0 +1,1 @@
+"""The page with the search for what can go wrong from the present moment."""
