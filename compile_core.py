@@ -40,7 +40,6 @@ HOT: Final = (
 BASES: Final = {
     "AbstractCachedPartition",
     "AbstractFetchSession",
-    "BrokerContext",
     "Client",
     "ClusterNodes",
     "Node",

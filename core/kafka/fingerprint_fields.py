@@ -11,6 +11,7 @@ from core.kafka.applications.services.retry_worker import FailureRule
 from core.kafka.applications.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
 from core.kafka.applications.services.service_worker import ServiceWorker
 from core.kafka.broker.broker import Broker
+from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
 from core.kafka.broker.controller_requests.producer_id_manager import ProducerIdManager
 from core.kafka.broker.follower.fetcher import Fetcher
@@ -60,7 +61,8 @@ from core.sim.state.fields import Declared, Table
 
 KAFKA_FIELDS: Final[Table] = {
     object: Declared(history=("account", "cause"), labels={"correlation": "correlation"}),
-    Broker: Declared(history=("_correlation", "shutdown_by")),
+    Broker: Declared(history=("shutdown_by",)),
+    BrokerContext: Declared(wiring=("node", "network", "journal"), history=("_correlation",)),
     ZooKeeperIsrManager: Declared(history=("changed_by",)),
     ControllerChannelManager: Declared(history=("_correlation",)),
     ControllerChannel: Declared(history=("_fetches",)),

@@ -39,8 +39,8 @@ def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
     assert isinstance(controller, QuorumController)
     cluster.by_hand = controller.by_hand = cluster.network.zero_latency = by_hand
     for broker in cluster.brokers.values():
-        broker.by_hand = by_hand
-        broker.pushes_high_watermark = broker.release.hw_completes_fetch and not by_hand
+        broker.context.by_hand = by_hand
+        broker.context.pushes_high_watermark = broker.context.release.hw_completes_fetch and not by_hand
     for client in cluster.clients.values():
         client.by_hand = by_hand
         if by_hand and isinstance(client, Producer):

@@ -53,7 +53,7 @@ def _running(cluster: Cluster) -> list[int]:
     return [
         broker.id
         for broker in cluster.brokers.values()
-        if broker.state in (BrokerState.RUNNING, BrokerState.STARTING) and broker.address not in cluster.paused
+        if broker.context.state in (BrokerState.RUNNING, BrokerState.STARTING) and broker.address not in cluster.paused
     ]
 
 
@@ -117,11 +117,11 @@ USUAL: Final = ("kill", "power-loss", "pause", "isolate")
 def remedies(cluster: Cluster) -> Iterator[Act]:
     """Yield the acts that end a fault, which cost nothing: starting, resuming, healing, and restoring the speed of a disk."""
     for broker in cluster.brokers.values():
-        if broker.state is BrokerState.STOPPED and len(broker.disk.failed_dirs) < len(broker.disk.dirs):
+        if broker.context.state is BrokerState.STOPPED and len(broker.disk.failed_dirs) < len(broker.disk.dirs):
             yield Start(broker.id)
-        elif broker.state is not BrokerState.STOPPED and broker.address in cluster.paused:
+        elif broker.context.state is not BrokerState.STOPPED and broker.address in cluster.paused:
             yield Resume(broker.id)
-        if broker.log_directories.slow and broker.state is not BrokerState.STOPPED:
+        if broker.log_directories.slow and broker.context.state is not BrokerState.STOPPED:
             yield SlowDisk(broker.id, 0)
     if _cut(cluster):
         yield Heal()

@@ -43,7 +43,7 @@ def tree_of(cluster: Cluster) -> Tree:
     cluster_id = checkpoint_files.uuid(f"cluster-{cluster.seed}")
     for broker in cluster.brokers.values():
         for number in range(1, len(broker.disk.dirs) + 1):
-            files = files_of(broker.disk, broker.id, broker.broker_epoch, number, cluster_id)
+            files = files_of(broker.disk, broker.id, broker.context.broker_epoch, number, cluster_id)
             if files:
                 found[f"broker-{broker.id}/log-dir-{number}"] = files
     return found

@@ -228,7 +228,7 @@ def rolling_restart(asked: AskedCluster, words: Sequence[str]) -> Slices:
 def _wait_for_stop(branch: Branch, broker: int) -> Generator[None, None, str]:
     """Run until a broker's process has ended. Return why it did not; empty if it did."""
     for _ in range(1_200):
-        if branch.cluster.brokers[broker].state is BrokerState.STOPPED:
+        if branch.cluster.brokers[broker].context.state is BrokerState.STOPPED:
             return ""
         yield from branch.run(SECOND // 10)
     return "its controlled shutdown does not end"

@@ -218,7 +218,9 @@ def _check_topic(cluster: Cluster, topic: str) -> None:
 
 def answering_brokers(cluster: Cluster) -> list[Broker]:
     """Return the brokers that answer requests: those whose process is running."""
-    return [each for each in cluster.brokers.values() if each.state is not BrokerState.STOPPED and each.address not in cluster.paused]
+    return [
+        each for each in cluster.brokers.values() if each.context.state is not BrokerState.STOPPED and each.address not in cluster.paused
+    ]
 
 
 def active_producers(cluster: Cluster, tp: TopicPartition, broker: int | None) -> list[ActiveProducer]:
@@ -240,8 +242,8 @@ def active_producers(cluster: Cluster, tp: TopicPartition, broker: int | None) -
     producers = partition.log.producer_state()
     if producers is None:
         return []
-    expiration = asked.settings.us(asked.release.producer_expiration_setting, broker=asked.id)
-    check = asked.settings.us(EXPIRATION_CHECK_SETTING, broker=asked.id)
+    expiration = asked.context.settings.us(asked.context.release.producer_expiration_setting, broker=asked.id)
+    check = asked.context.settings.us(EXPIRATION_CHECK_SETTING, broker=asked.id)
     return hash_order(producers.active_producers(cluster.now, expiration, check), lambda each: long_hash(each.producer_id))
 
 

@@ -324,7 +324,7 @@ class Watermarks:
         while self.cluster.now < moment:
             self.cluster.run_until(min(self.cluster.now + SAMPLE, moment))
             for number, broker in self.cluster.brokers.items():
-                if broker.state is BrokerState.STOPPED:
+                if broker.context.state is BrokerState.STOPPED:
                     self.stopped.add(number)
                 elif broker.address not in self.cluster.paused:
                     self._look(number)

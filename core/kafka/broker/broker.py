@@ -18,7 +18,7 @@ from core.kafka.broker.controller_requests.auto_topic_creation_manager import Au
 from core.kafka.broker.controller_requests.broker_registration import BrokerRegistration
 from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
 from core.kafka.broker.controller_requests.producer_id_manager import ProducerIdManager
-from core.kafka.broker.disk import DRAWN
+from core.kafka.broker.disk import DRAWN, Disk
 from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
 from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.kraft_metadata_cache import KRaftMetadataCache
@@ -28,7 +28,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica_manager import ReplicaManager
 from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.group_coordinator.group_coordinator import GroupCoordinator
-from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
     ApiVersionsRequest,
@@ -41,6 +41,7 @@ from core.kafka.transaction.transaction_coordinator import TransactionCoordinato
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_for
 from core.kafka.transaction.transaction_messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.sim.kernel_messages import Disconnected
+from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 if TYPE_CHECKING:
@@ -53,10 +54,13 @@ SHUTDOWN_TIMEOUT: Final = 300 * SECOND
 """The time after which a broker shuts down without the controller's consent, in µs (`BrokerServer#shutdown`)."""
 
 
-class Broker(BrokerContext):
+class Broker(Node):
     """A broker (Kafka: `BrokerServer`, `BrokerLifecycleManager`).
 
     Attributes:
+        id: the broker ID.
+        context: what the parts of the broker share.
+        disk: the data that survives the process.
         voter: the controller in the same process (`process.roles=broker,controller`); None if the process is only a broker.
         channel: the connection to the active controller.
         shutdown_by: the event because of which the broker shuts down.
@@ -66,9 +70,12 @@ class Broker(BrokerContext):
     __slots__ = (
         "_shutdown_heard",
         "channel",
+        "context",
+        "disk",
         "fetch_manager",
         "fetcher_manager",
         "groups",
+        "id",
         "log_directories",
         "log_manager",
         "partitions",
@@ -81,6 +88,9 @@ class Broker(BrokerContext):
         "voter",
     )  # fmt: skip
 
+    id: Final[int]
+    context: Final[BrokerContext]
+    disk: Final[Disk]
     channel: Final[ControllerChannel]
     producer_id_manager: Final[ProducerIdManager]
     registration: Final[BrokerRegistration]
@@ -94,26 +104,29 @@ class Broker(BrokerContext):
     groups: Final[GroupCoordinator]
 
     def __init__(self, setup: BrokerSetup) -> None:
-        super().__init__(setup)
+        super().__init__(broker_address(setup.broker_id), setup.network, setup.journal)
+        self.id = setup.broker_id
+        self.context = context = BrokerContext(setup, self)
+        self.disk = context.disk
         self._shutdown_heard = False
         self.shutdown_by = 0
         self.voter: KafkaRaftClient | None = None
-        self.channel = ControllerChannel(self, setup.controllers, self.ask_controller_again)
-        self.topic_creation: TopicCreation = AutoTopicCreationManager(self, self.channel)
-        self.producer_id_manager = ProducerIdManager(self, self.request_producer_ids)
-        self.log_directories = LogDirectories(self, self.channel, self)
-        self.registration = BrokerRegistration(self, self.channel, self.log_directories.online_ids, self.registered)
-        hosted = HostedPartitions(self)
+        self.channel = ControllerChannel(context, setup.controllers, self.ask_controller_again)
+        self.topic_creation: TopicCreation = AutoTopicCreationManager(context, self.channel)
+        self.producer_id_manager = ProducerIdManager(context, self.request_producer_ids)
+        self.log_directories = LogDirectories(context, self.channel, self)
+        self.registration = BrokerRegistration(context, self.channel, self.log_directories.online_ids, self.registered)
+        hosted = HostedPartitions(context)
         self.partitions = hosted.online
-        self.log_manager = LogManager(self, self.partitions)
-        self.replicas = ReplicaManager(self, hosted, self.log_manager, self.log_directories, self)
+        self.log_manager = LogManager(context, self.partitions)
+        self.replicas = ReplicaManager(context, hosted, self.log_manager, self.log_directories, self)
         self.fetch_manager = self.replicas.fetch_manager
         self.fetcher_manager = self.replicas.fetcher_manager
-        self.transactions = TransactionCoordinator(self)
-        self.groups = GroupCoordinator(self)
+        self.transactions = TransactionCoordinator(context, self.replicas, self.producer_id_manager)
+        self.groups = GroupCoordinator(context, self.replicas)
         self.replicas.coordinators[TRANSACTION_STATE_TOPIC] = self.transactions
         self.replicas.coordinators[GROUP_METADATA_TOPIC] = self.groups
-        self.alter_partition = AlterPartitionManager(self, self.channel, self.partitions, self.controller_request_timed_out)
+        context.alter_partition = AlterPartitionManager(context, self.channel, self.partitions, self.controller_request_timed_out)
         self.handlers.update(
             {
                 BrokerHeartbeatResponse: self._heartbeat_answered,
@@ -137,18 +150,18 @@ class Broker(BrokerContext):
     def refresh_settings(self) -> None:
         """Let each part read its settings again, because they might have changed."""
         self.withdraw_idle_fetches()
-        timeout = self.config.fetch_timeout
-        self.config.refresh()
+        timeout = self.context.config.fetch_timeout
+        self.context.config.refresh()
         self.log_manager.refresh_configs()
-        self.replicas.refresh_settings(timeout_changed=timeout != self.config.fetch_timeout)
+        self.replicas.refresh_settings(timeout_changed=timeout != self.context.config.fetch_timeout)
 
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def boot(self, broker_epoch: int, heartbeat_phase: int, metadata_end: int) -> None:
         """Start as a broker that has been running for a long time: registered, unfenced, and with the metadata below `metadata_end`."""
-        self.state = BrokerState.RUNNING
-        self.fenced = False
-        self.broker_epoch = broker_epoch
+        self.context.state = BrokerState.RUNNING
+        self.context.fenced = False
+        self.context.broker_epoch = broker_epoch
         self.disk.clean_shutdown = False
         self._arm_timers(heartbeat_phase)
         self._apply_metadata(metadata_end)
@@ -163,12 +176,12 @@ class Broker(BrokerContext):
             disk_speed: the number of bytes per second that a recovery thread reads; 0 in by-hand mode, where nothing takes time.
         """
         for tp in self.disk.mount_repaired():
-            self.account.check_exposure(tp)
+            self.context.account.check_exposure(tp)
         clean = self.disk.clean_shutdown
         self.registration.started_clean = clean
         self.incarnation += 1
-        self.state = BrokerState.STARTING
-        threads = self.settings.integer("num.recovery.threads.per.data.dir", broker=self.id)
+        self.context.state = BrokerState.STARTING
+        threads = self.context.settings.integer("num.recovery.threads.per.data.dir", broker=self.id)
         recoveries = [] if clean or not disk_speed else self.disk.recovery(threads, disk_speed)
         spent = 0 if clean else recovery + max([each.duration for each in recoveries], default=0)
         self.disk.load()
@@ -190,16 +203,16 @@ class Broker(BrokerContext):
     def load(self) -> None:
         """Open the logs, delete the clean-shutdown file, and forget the previous process's metadata and its pending shutdown."""
         self.disk.clean_shutdown = False
-        self.metadata_cache.clear()
-        self.want_shutdown = self._shutdown_heard = False
+        self.context.metadata_cache.clear()
+        self.context.want_shutdown = self._shutdown_heard = False
         self.shutdown_by = 0
         self.registration.reset()
 
     def _arm_timers(self, heartbeat_phase: int) -> None:
-        if not self.by_hand:
+        if not self.context.by_hand:
             if heartbeat_phase:
                 self.timer(heartbeat_phase, "heartbeat")
-            self.timer(self.config.isr_check_interval, "isr-expiration")
+            self.timer(self.context.config.isr_check_interval, "isr-expiration")
             self.log_manager.arm()
 
     def forget_fetches(self) -> None:
@@ -209,7 +222,7 @@ class Broker(BrokerContext):
 
     def run_by_itself(self, armed: set[str]) -> None:
         """Leave by-hand mode: arm all timers except those in `armed`, which are already armed."""
-        if self.state is BrokerState.STOPPED:
+        if self.context.state is BrokerState.STOPPED:
             return
         if "isr-expiration" not in armed:
             self._arm_timers(0)
@@ -234,8 +247,8 @@ class Broker(BrokerContext):
         self.journal.cause = self.journal.emit(events.BrokerStopped.kind, self.id, how)
         for tp, partition in self.partitions.items():
             if partition.is_leader:
-                self.account.leadership_ended(tp, partition.log)
-        self.state = BrokerState.STOPPED
+                self.context.account.leadership_ended(tp, partition.log)
+        self.context.state = BrokerState.STOPPED
         self.incarnation += 1
         self.replicas.reset()
         self.producer_id_manager.reset()
@@ -243,7 +256,7 @@ class Broker(BrokerContext):
         self.groups.reset()
         self.log_directories.reset()
         self.log_manager.reset()
-        self.alter_partition.reset()
+        self.context.alter_partition.reset()
         self.topic_creation.reset()
         self.channel.reset()
         if self.voter is not None:
@@ -254,7 +267,7 @@ class Broker(BrokerContext):
         """Simulate the loss of the page cache. After the loss, each log ends where its data on disk ends (`Disk#lose_unflushed`)."""
         for tp, held, offset, flushed in self.disk.lose_unflushed(dict(keep), how, draw):
             lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, held[-1].end, flushed)
-            self.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)
+            self.context.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
         """In by-hand mode, restart the process before the controller notices that the process has ended.
@@ -270,21 +283,21 @@ class Broker(BrokerContext):
         self.network.process_started(self.address, self.journal.now)
         self.disk.load()
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
-        known = self.metadata_cache.offset
+        known = self.context.metadata_cache.offset
         self.load()
         self.registration.incarnation = self.incarnation  # the controller did not notice the restart
-        self.state = BrokerState.RUNNING
+        self.context.state = BrokerState.RUNNING
         self._apply_metadata(known)
         self._fetch_metadata()
 
     def begin_shutdown(self) -> None:
         """Ask the controller for a controlled shutdown; if controlled shutdown is disabled, end the process immediately."""
-        if not self.settings.flag("controlled.shutdown.enable", broker=self.id):
+        if not self.context.settings.flag("controlled.shutdown.enable", broker=self.id):
             self.stop("shutdown")
             return
-        self.want_shutdown = True
+        self.context.want_shutdown = True
         self.shutdown_by = self.journal.cause
-        self.state = BrokerState.STOPPING
+        self.context.state = BrokerState.STOPPING
         self.send_heartbeat()
         self.timer(SHUTDOWN_TIMEOUT, "shutdown-timeout")
 
@@ -303,21 +316,25 @@ class Broker(BrokerContext):
     def registered(self) -> None:
         """Fetch the metadata, and begin to send heartbeats."""
         self._fetch_metadata()
-        if not self.by_hand:
-            self.timer(self.config.heartbeat_interval, "heartbeat")
+        if not self.context.by_hand:
+            self.timer(self.context.config.heartbeat_interval, "heartbeat")
 
     def _heartbeat_due(self, _: object) -> None:
-        self.timer(self.config.heartbeat_interval, "heartbeat")
+        self.timer(self.context.config.heartbeat_interval, "heartbeat")
         self.send_heartbeat()
 
     def send_heartbeat(self) -> None:
         """Send a heartbeat to the controller, with the log directories that have failed."""
         before = self.journal.cause
-        if self.want_shutdown:
+        if self.context.want_shutdown:
             self.journal.cause = self.shutdown_by
         self.channel.send(
             BrokerHeartbeatRequest(
-                self.id, self.broker_epoch, self.metadata_cache.offset, self.want_shutdown, self.log_directories.offline_ids()
+                self.id,
+                self.context.broker_epoch,
+                self.context.metadata_cache.offset,
+                self.context.want_shutdown,
+                self.log_directories.offline_ids(),
             )
         )
         self.journal.cause = before
@@ -350,17 +367,17 @@ class Broker(BrokerContext):
     def _heartbeat_answered(self, response: BrokerHeartbeatResponse, _: str) -> None:
         if response.error == errors.STALE_BROKER_EPOCH:
             return
-        self.fenced = response.fenced
+        self.context.fenced = response.fenced
         if response.offline_dirs:
             self.log_directories.reported(response.offline_dirs)
-        if self.state is BrokerState.STOPPING:
+        if self.context.state is BrokerState.STOPPING:
             if response.may_shut_down:
                 self.stop("shutdown")
             elif not self._shutdown_heard:
                 self._shutdown_heard = True
                 self.timer(SHUTDOWN_AGAIN, "shutdown-heartbeat")
-        elif not response.fenced and self.state is BrokerState.STARTING:
-            self.state = BrokerState.RUNNING
+        elif not response.fenced and self.context.state is BrokerState.STARTING:
+            self.context.state = BrokerState.RUNNING
 
     def controller_request_timed_out(self) -> None:
         """Reconnect to a controller that has not responded in time, and send all pending requests again."""
@@ -369,11 +386,11 @@ class Broker(BrokerContext):
 
     def ask_controller_again(self) -> None:
         """Send all pending requests again, because the controller or the connection to it has changed."""
-        self.alter_partition.disconnected()
+        self.context.alter_partition.disconnected()
         self.topic_creation.reset()
         if self.registration.is_current:
             self._fetch_metadata()
-        elif self.state is BrokerState.STARTING:
+        elif self.context.state is BrokerState.STARTING:
             self.registration.send()
 
     def request_producer_ids(self) -> None:
@@ -382,41 +399,41 @@ class Broker(BrokerContext):
 
     def _api_versions(self, _: ApiVersionsRequest, sender: str) -> None:
         """Respond with the finalized feature levels (`KafkaApis#handleApiVersionsRequest`)."""
-        self.reply(sender, ApiVersionsResponse(self.metadata_cache.offset, self.metadata_cache.transaction_version))
+        self.reply(sender, ApiVersionsResponse(self.context.metadata_cache.offset, self.context.metadata_cache.transaction_version))
 
     # --- transactions ----------------------------------------------------------------------------------------------
 
     def _find_coordinator(self, request: FindCoordinatorRequest, sender: str) -> None:
         """Respond with the broker that coordinates a transactional.id or a group (`KafkaApis#handleFindCoordinatorRequest`)."""
         topic = GROUP_METADATA_TOPIC if request.group else TRANSACTION_STATE_TOPIC
-        leaders = self.metadata_cache.topic_leaders(topic)
+        leaders = self.context.metadata_cache.topic_leaders(topic)
         if not leaders:
             self.topic_creation.create_topic(topic)
         leader = leaders[partition_for(request.key, len(leaders))][0] if leaders else NO_LEADER
-        available = leader != NO_LEADER and self.metadata_cache.has_alive_broker(leader)
+        available = leader != NO_LEADER and self.context.metadata_cache.has_alive_broker(leader)
         error = errors.NONE if available else errors.COORDINATOR_NOT_AVAILABLE
         self.reply(sender, FindCoordinatorResponse(request.correlation, request.key, error, leader if available else NO_LEADER))
 
     # --- metadata --------------------------------------------------------------------------------------------------
 
     def _fetch_metadata(self) -> None:
-        self.channel.fetch_metadata(self.metadata_cache.offset)
+        self.channel.fetch_metadata(self.context.metadata_cache.offset)
 
     def _metadata_arrived(self, response: MetadataFetchResponse, _: str) -> None:
         if not self.registration.is_current:
             return  # a response to this broker's former process; the current process fetches once it is registered
-        known = self.metadata_cache.offset
+        known = self.context.metadata_cache.offset
         if response.end > known:
             self._apply_metadata(response.end)
-            if known <= self.broker_epoch < response.end:
+            if known <= self.context.broker_epoch < response.end:
                 self.send_heartbeat()
         self._fetch_metadata()
 
     def _apply_metadata(self, end: int) -> None:
         """Apply the metadata log up to `end`. All changes to a partition are applied as a single change (`BrokerMetadataPublisher`)."""
-        assert isinstance(self.metadata_cache, KRaftMetadataCache)
-        delta = self.metadata_cache.publish(end)
-        if delta.apply_settings(self.settings):
+        assert isinstance(self.context.metadata_cache, KRaftMetadataCache)
+        delta = self.context.metadata_cache.publish(end)
+        if delta.apply_settings(self.context.settings):
             self.refresh_settings()
         journal = self.journal
         arrived = journal.cause
@@ -437,7 +454,7 @@ class Broker(BrokerContext):
     # --- periodic tasks --------------------------------------------------------------------------------------------
 
     def _isr_expiration(self, _: object) -> None:
-        self.timer(self.config.isr_check_interval, "isr-expiration")
+        self.timer(self.context.config.isr_check_interval, "isr-expiration")
         self.check_isr()
 
     def check_isr(self) -> None:
@@ -447,7 +464,7 @@ class Broker(BrokerContext):
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         if message.node == self.channel.controller:
-            self.alter_partition.disconnected()
+            self.context.alter_partition.disconnected()
             self.topic_creation.reset()
             self.channel.disconnected()
         if self.voter is not None:

@@ -1,4 +1,4 @@
-"""What the parts of a broker share: its identity, disk, settings, knowledge of the cluster, and the state of its process."""
+"""What the parts of a broker share: its node, identity, disk, settings, knowledge of the cluster, and the state of its process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from core.kafka.messages import AlterPartitionItem
 from core.kafka.metadata_cache import MetadataCache
 from core.kafka.release import Release
 from core.kafka.settings.settings import Settings
+from core.sim.journal import Journal
 from core.sim.long_polling import LongPoll
+from core.sim.network import Network
 from core.sim.node import Node
 
 
@@ -31,10 +33,11 @@ class IsrChanges(Protocol):
         """Handle a broken connection to the controller."""
 
 
-class BrokerContext(Node):
+class BrokerContext:
     """The surroundings of a broker's parts. It depends on no part, so each part, and each partition, can depend on it.
 
     Attributes:
+        node: the broker as a node, through which its parts send and receive messages.
         id: the broker ID.
         rack: the broker's rack.
         state: the state of the process.
@@ -53,10 +56,13 @@ class BrokerContext(Node):
     """
 
     __slots__ = (
-        "_correlation", "account", "alter_partition", "broker_epoch", "by_hand", "config", "disk", "fenced", "id", "maybe_out_of_sync", "metadata_cache",
-        "pushes_high_watermark", "rack", "release", "settings", "state", "want_shutdown",
+        "_correlation", "account", "alter_partition", "broker_epoch", "by_hand", "config", "disk", "fenced", "id", "journal", "maybe_out_of_sync",
+        "metadata_cache", "network", "node", "pushes_high_watermark", "rack", "release", "settings", "state", "want_shutdown",
     )  # fmt: skip
 
+    node: Final[Node]
+    network: Final[Network]
+    journal: Final[Journal]
     id: Final[int]
     rack: Final[str | None]
     settings: Final[Settings]
@@ -69,8 +75,10 @@ class BrokerContext(Node):
 
     alter_partition: IsrChanges
 
-    def __init__(self, setup: BrokerSetup) -> None:
-        super().__init__(broker_address(setup.broker_id), setup.network, setup.journal)
+    def __init__(self, setup: BrokerSetup, node: Node) -> None:
+        self.node = node
+        self.network = setup.network
+        self.journal = setup.journal
         self.id = setup.broker_id
         self.rack = setup.rack
         self.settings = setup.settings
@@ -99,7 +107,7 @@ class BrokerContext(Node):
         This broker is either the follower or the leader.
         """
         rank = (follower << 48) | (leader << 16) | fetcher
-        return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
+        return self.node.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
     def log_start_moved(self, tp: TopicPartition) -> None:
         """Record that a log start has moved, so that the next checkpoint contains the new log start."""

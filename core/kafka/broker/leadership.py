@@ -104,7 +104,7 @@ def why_not_leader(broker: BrokerContext, tp: TopicPartition) -> tuple[int, ...]
     election and, if this broker won it, what kept the broker from hearing of that.
     """
     leader, event, time = broker.account.last_election(tp)
-    unheard = broker.network.disturbances.touching(broker.address, time, broker.journal.now) if leader == broker.id else ()
+    unheard = broker.network.disturbances.touching(broker.node.address, time, broker.journal.now) if leader == broker.id else ()
     return (event, *unheard) if event else ()
 
 

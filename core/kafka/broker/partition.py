@@ -328,7 +328,7 @@ class Partition:
         """Return the events because of which a follower has not caught up since a virtual time: what kept it silent, the last records that
         it lacks, or the change that made it a follower. In by-hand mode, followers fetch only when they are told to, so nothing else keeps
         them silent."""
-        found = () if self.broker.by_hand else self.broker.why_silent(broker_address(follower), since)
+        found = () if self.broker.by_hand else self.broker.node.why_silent(broker_address(follower), since)
         return found or tuple(event for event in (self.log.last_append_event, self.changed_by) if event)[:1]
 
     def _submit_alter_partition(self, isr: tuple[int, ...]) -> None:

@@ -103,7 +103,7 @@ class ReplicaManager:
         self.add_partitions_manager = AddPartitionsToTxnManager(broker, self.hosted)
         self.coordinators: dict[str, InternalTopicOwner] = {}
         self.role_changes = []
-        broker.handlers.update(
+        broker.node.handlers.update(
             {
                 ProduceRequest: self._produce,
                 OffsetsForLeaderEpochRequest: self._offsets_for_leader_epoch,
@@ -113,7 +113,7 @@ class ReplicaManager:
                 WriteTxnMarkersRequest: self._write_txn_markers,
             }
         )
-        broker.timers.update(
+        broker.node.timers.update(
             {
                 "produce-expiry": self._produce_expired,
                 "consumer-fetch-expiry": self._consumer_fetch_expired,
@@ -447,7 +447,7 @@ class ReplicaManager:
                 answers.append((tp, error, NO_EPOCH, NO_OFFSET))
             else:
                 answers.append((tp, error, *partition.last_offset_for_leader_epoch(asked)))
-        self.broker.reply(sender, OffsetsForLeaderEpochResponse(request.correlation, request.fetcher, tuple(answers)))
+        self.broker.node.reply(sender, OffsetsForLeaderEpochResponse(request.correlation, request.fetcher, tuple(answers)))
 
     def _list_offsets(self, request: ListOffsetsRequest, sender: str) -> None:
         """Serve a ListOffsets request (`ReplicaManager#fetchOffset`)."""
@@ -462,7 +462,7 @@ class ReplicaManager:
             answer = ListOffsetsResponse(request.correlation, request.fetcher, request.tp, error, NO_OFFSET, NO_OFFSET)
         else:
             answer = list_offsets(partition, request)
-        self.broker.reply(sender, answer)
+        self.broker.node.reply(sender, answer)
 
     # --- clients ---------------------------------------------------------------------------------------------------
 
@@ -495,12 +495,12 @@ class ReplicaManager:
         waiting = DelayedConsumerFetch(self.broker, self.hosted, sender, request)
         answer = waiting.read()
         if request.max_wait <= 0 or waiting.is_enough(answer):
-            self.broker.reply(sender, answer)
+            self.broker.node.reply(sender, answer)
             return
         key = (sender, request.correlation)
         self.consumer_fetches[key] = waiting
         waiting.park()
-        self.broker.timer(request.max_wait, "consumer-fetch-expiry", key)
+        self.broker.node.timer(request.max_wait, "consumer-fetch-expiry", key)
 
     def _consumer_fetch_expired(self, key: object) -> None:
         waiting = self.consumer_fetches.pop(key, None)  # type: ignore[call-overload]
@@ -511,7 +511,7 @@ class ReplicaManager:
         """Serve a metadata request: return the leaders of topics, and the live brokers, according to this broker's metadata."""
         release, cache = self.broker.release, self.broker.metadata_cache
         others = tuple((topic, *self._topic_metadata(topic)) for topic in request.others)
-        self.broker.reply(
+        self.broker.node.reply(
             sender,
             MetadataResponse(
                 request.correlation,

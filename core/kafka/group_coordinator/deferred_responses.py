@@ -16,7 +16,7 @@ from core.kafka.group_coordinator.classic_group.classic_group_member import Clas
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import BatchFields
-from core.kafka.transaction.coordinator_context import Completion
+from core.kafka.transaction.coordinator_context import Completion, InternalTopics
 
 TIMER: Final = "coordinator-response-timeout"
 """The name of the timer that limits how long a response waits."""
@@ -61,9 +61,9 @@ class Deferred:
         self.done = True
         if error == errors.NONE:
             if self.response is not None:
-                self.broker.reply(self.sender, self.response)
+                self.broker.node.reply(self.sender, self.response)
         elif self.member is None or Parked(self.sender, self.failure.correlation) in (self.member.join, self.member.sync):
-            self.broker.reply(self.sender, self.failure._replace(error=error))
+            self.broker.node.reply(self.sender, self.failure._replace(error=error))
 
 
 class CountedWrite:
@@ -112,15 +112,18 @@ class DeferredResponses:
     """The uncommitted writes to one partition of `__consumer_offsets`, and the responses that are waiting for them.
 
     Attributes:
+        replicas: the partitions of `__consumer_offsets` that the broker hosts.
         writes: the uncommitted writes, in the order in which they began.
     """
 
-    __slots__ = ("broker", "writes")
+    __slots__ = ("broker", "replicas", "writes")
 
     broker: Final[GroupCoordinatorContext]
+    replicas: Final[InternalTopics]
 
-    def __init__(self, broker: GroupCoordinatorContext) -> None:
+    def __init__(self, broker: GroupCoordinatorContext, replicas: InternalTopics) -> None:
         self.broker = broker
+        self.replicas = replicas
         self.writes: list[CountedWrite] = []
 
     def append(
@@ -136,7 +139,7 @@ class DeferredResponses:
         """Append a batch, and keep track of the write until it ends. The arguments are those of `InternalTopics.append_internally`."""
         write = CountedWrite(self, completion)
         self.writes.append(write)
-        self.broker.replicas.append_internally(tp, make, deadline, write, guard, below_min_isr=below_min_isr)
+        self.replicas.append_internally(tp, make, deadline, write, guard, below_min_isr=below_min_isr)
         return write
 
     def ended(self, write: CountedWrite) -> None:
@@ -153,7 +156,7 @@ class DeferredResponses:
         if self._waits:
             self._defer(Deferred(self.broker, sender, response, failure, None))
         else:
-            self.broker.reply(sender, response)
+            self.broker.node.reply(sender, response)
 
     def limit(self, sender: str, failure: Any, member: ClassicGroupMember) -> None:
         """Fail a JoinGroup or SyncGroup request if it is still waiting for its group when offsets.commit.timeout.ms has elapsed.
@@ -166,7 +169,7 @@ class DeferredResponses:
     def _defer(self, deferred: Deferred) -> None:
         broker = self.broker
         self.writes[-1].responses.append(deferred)
-        broker.timer(broker.settings.us("offsets.commit.timeout.ms", broker=broker.id), TIMER, deferred)
+        broker.node.timer(broker.settings.us("offsets.commit.timeout.ms", broker=broker.id), TIMER, deferred)
 
     def unloaded(self) -> None:
         """Send errors instead of the waiting responses, because another broker now coordinates the groups."""

@@ -30,6 +30,7 @@ from core.kafka.group_coordinator.offset_tombstones import OffsetTombstones
 from core.kafka.group_coordinator.offsets_log import partition_of
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.producer_state import NO_GUARD
+from core.kafka.transaction.coordinator_context import InternalTopics
 from core.kafka.transaction.verification import OffsetsBatch
 
 
@@ -37,6 +38,7 @@ class GroupCoordinator:
     """The group coordinator of one broker.
 
     Attributes:
+        replicas: the partitions of `__consumer_offsets` that the broker hosts.
         groups: the groups that the broker coordinates.
         classic: the component that serves the classic protocol.
         consumer: the component that serves the consumer protocol (KIP-848).
@@ -44,30 +46,32 @@ class GroupCoordinator:
         deletion: the component that deletes offsets and groups for administrators.
     """
 
-    __slots__ = ("broker", "classic", "consumer", "deletion", "expiry", "groups")
+    __slots__ = ("broker", "classic", "consumer", "deletion", "expiry", "groups", "replicas")
 
     broker: Final[GroupCoordinatorContext]
+    replicas: Final[InternalTopics]
     groups: Final[GroupMetadataManager]
     classic: Final[ClassicGroupCoordinator]
     consumer: Final[ConsumerGroupCoordinator]
     expiry: Final[OffsetExpiry]
     deletion: Final[OffsetDeletion]
 
-    def __init__(self, broker: GroupCoordinatorContext) -> None:
+    def __init__(self, broker: GroupCoordinatorContext, replicas: InternalTopics) -> None:
         self.broker = broker
-        self.groups = GroupMetadataManager(broker)
+        self.replicas = replicas
+        self.groups = GroupMetadataManager(broker, replicas)
         self.classic = ClassicGroupCoordinator(broker, self.groups)
         self.consumer = ConsumerGroupCoordinator(broker, self.groups, self.classic)
         self.expiry = OffsetExpiry(broker, self.groups)
         self.deletion = OffsetDeletion(broker, self.groups)
-        broker.handlers.update(
+        broker.node.handlers.update(
             {
                 OffsetCommitRequest: self._commit,
                 TxnOffsetCommitRequest: self._commit_in_transaction,
                 OffsetFetchRequest: self._fetch,
             }
         )
-        broker.timers.update({"offset-commit-timeout": self._commit_timed_out, "load-groups": self._load, TIMER: timed_out})
+        broker.node.timers.update({"offset-commit-timeout": self._commit_timed_out, "load-groups": self._load, TIMER: timed_out})
 
     # --- leadership of __consumer_offsets --------------------------------------------------------------------------
 
@@ -125,7 +129,7 @@ class GroupCoordinator:
         error = self._commit_error(request.group, request.membership, unknown, transactional=False)
         if error != errors.NONE:
             self._refuse("OffsetCommit", request.group, error)
-            self.broker.reply(sender, OffsetCommitResponse(request.correlation, error))
+            self.broker.node.reply(sender, OffsetCommitResponse(request.correlation, error))
             return
         cache = self.groups.cache_of(request.group)
         if cache is not None and request.group in cache.groups:
@@ -168,12 +172,12 @@ class GroupCoordinator:
         error = self._commit_error(request.group, membership, errors.ILLEGAL_GENERATION, transactional=True)
         if error != errors.NONE:
             self._refuse("TxnOffsetCommit", request.group, error)
-            self.broker.reply(sender, TxnOffsetCommitResponse(request.correlation, error))
+            self.broker.node.reply(sender, TxnOffsetCommitResponse(request.correlation, error))
             return
         commit = self._commit_to(sender, request)
         if release.verifies_offset_commits:
             batch = OffsetsBatch(commit.tp, request.transactional_id, request.producer_id, request.producer_epoch, 0, request.version >= 2)
-            self.broker.replicas.verify_transaction(batch, commit)
+            self.replicas.verify_transaction(batch, commit)
         else:
             commit.append(NO_GUARD)
 
@@ -187,14 +191,14 @@ class GroupCoordinator:
             error = group.consumer.fetch_error(request.membership)
         if error != errors.NONE:
             self._refuse("OffsetFetch", request.group, error)
-            self.broker.reply(sender, OffsetFetchResponse(request.correlation, error, ()))
+            self.broker.node.reply(sender, OffsetFetchResponse(request.correlation, error, ()))
             return
         found = tuple(self._committed(group, tp, request) for tp in request.partitions)
         if any(each[3] != errors.NONE for each in found):
             self._refuse("OffsetFetch", request.group, errors.UNSTABLE_OFFSET_COMMIT)
         stored = [(tp, None if group is None else group.committed(tp)) for tp in request.partitions]
         metadata = tuple((tp, each.metadata) for tp, each in stored if each is not None and each.metadata)
-        self.broker.reply(sender, OffsetFetchResponse(request.correlation, errors.NONE, found, metadata))
+        self.broker.node.reply(sender, OffsetFetchResponse(request.correlation, errors.NONE, found, metadata))
 
     def _committed(
         self, group: GroupMetadata | None, tp: TopicPartition, request: OffsetFetchRequest

@@ -21,6 +21,7 @@ from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOff
 from core.kafka.group_coordinator.offsets_log import CommittedOffset, OffsetKey, partition_of
 from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import Batch
+from core.kafka.transaction.coordinator_context import InternalTopics
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
 from core.sim.units import US_PER_MS
 
@@ -106,18 +107,21 @@ class GroupMetadataManager:
     """The groups of one broker.
 
     Attributes:
+        replicas: the partitions of `__consumer_offsets` that the broker hosts.
         caches: the groups by partition of `__consumer_offsets`.
         loading: the coordinator epoch of each partition whose groups are not loaded yet.
     """
 
-    __slots__ = ("broker", "caches", "loading")
+    __slots__ = ("broker", "caches", "loading", "replicas")
 
     broker: Final[GroupCoordinatorContext]
+    replicas: Final[InternalTopics]
     caches: Final[dict[int, GroupCache]]
     loading: Final[dict[int, int]]
 
-    def __init__(self, broker: GroupCoordinatorContext) -> None:
+    def __init__(self, broker: GroupCoordinatorContext, replicas: InternalTopics) -> None:
         self.broker = broker
+        self.replicas = replicas
         self.caches = {}
         self.loading = {}
 
@@ -150,7 +154,7 @@ class GroupMetadataManager:
     def begin_loading(self, partition: int, coordinator_epoch: int) -> None:
         """Schedule the loading of a partition's groups (`#scheduleLoadGroupAndOffsets`)."""
         self.loading[partition] = coordinator_epoch
-        self.broker.timer(0 if self.broker.by_hand else LOAD_DELAY, "load-groups", (partition, coordinator_epoch))
+        self.broker.node.timer(0 if self.broker.by_hand else LOAD_DELAY, "load-groups", (partition, coordinator_epoch))
 
     def load(self, partition: int, coordinator_epoch: int) -> GroupCache | None:
         """Load the groups in a partition from its log, up to the LEO. Return None if the scheduled loading is outdated
@@ -158,8 +162,8 @@ class GroupMetadataManager:
         if self.loading.get(partition) != coordinator_epoch:
             return None
         del self.loading[partition]
-        cache = self.caches[partition] = GroupCache(partition, coordinator_epoch, DeferredResponses(self.broker))
-        cache.replay(self.broker.replicas.internal_batches(partition_of(partition)))
+        cache = self.caches[partition] = GroupCache(partition, coordinator_epoch, DeferredResponses(self.broker, self.replicas))
+        cache.replay(self.replicas.internal_batches(partition_of(partition)))
         groups = cache.groups.values()
         committed = sum(len(group.offsets) for group in groups)
         pending = sum(len(offsets) for group in groups for offsets in group.pending_transactional.values())

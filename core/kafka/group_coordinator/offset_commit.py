@@ -96,7 +96,7 @@ class OffsetCommit:
         deadline = broker.journal.now + timeout
         if broker.release.commits_below_min_isr:
             deadline = FOREVER
-            broker.timer(timeout, "offset-commit-timeout", self)
+            broker.node.timer(timeout, "offset-commit-timeout", self)
         group = cache.group(self.request.group)
         group.commit_begun(self._partitions(), transactional=self._is_transactional)
         cache.deferred.append(self.tp, self._batch, deadline, self, guard, below_min_isr=broker.release.commits_below_min_isr)
@@ -161,4 +161,4 @@ class OffsetCommit:
             name = "TxnOffsetCommit" if transactional else "OffsetCommit"
             broker.journal.emit(events.GroupRequestRefused.kind, broker.id, request.group, name, error)
         kind = TxnOffsetCommitResponse if transactional else OffsetCommitResponse
-        broker.reply(self.sender, kind(request.correlation, error))
+        broker.node.reply(self.sender, kind(request.correlation, error))

@@ -38,7 +38,7 @@ class Deletion:
 
     def removed(self, error: str) -> None:
         """Respond."""
-        self.broker.reply(self.sender, self.response._replace(error=error))
+        self.broker.node.reply(self.sender, self.response._replace(error=error))
 
 
 def is_subscribed(group: GroupMetadata, topic: str) -> bool:
@@ -62,7 +62,7 @@ class OffsetDeletion:
     def __init__(self, broker: GroupCoordinatorContext, groups: GroupMetadataManager) -> None:
         self.broker = broker
         self.groups = groups
-        broker.handlers.update({OffsetDeleteRequest: self._delete_offsets, DeleteGroupsRequest: self._delete_group})
+        broker.node.handlers.update({OffsetDeleteRequest: self._delete_offsets, DeleteGroupsRequest: self._delete_group})
 
     def _group(self, name: str) -> GroupMetadata | None:
         cache = self.groups.cache_of(name)
@@ -92,7 +92,7 @@ class OffsetDeletion:
                 error = errors.NON_EMPTY_GROUP
         if error != errors.NONE or group is None:
             self._refuse(request.group, "OffsetDelete", error)
-            self.broker.reply(sender, OffsetDeleteResponse(request.correlation, error, ()))
+            self.broker.node.reply(sender, OffsetDeleteResponse(request.correlation, error, ()))
             return
         results = tuple(
             (tp, errors.GROUP_SUBSCRIBED_TO_TOPIC if is_subscribed(group, tp.topic) else errors.NONE) for tp in request.partitions
@@ -105,7 +105,7 @@ class OffsetDeletion:
         if tps:
             self._remove(request.group, tps, Deletion(self.broker, sender, response), deletes_group=False)
         else:
-            self.broker.reply(sender, response)
+            self.broker.node.reply(sender, response)
 
     def _delete_group(self, request: DeleteGroupsRequest, sender: str) -> None:
         """Delete a group that has no members, together with its offsets."""
@@ -116,6 +116,6 @@ class OffsetDeletion:
         response = DeleteGroupsResponse(request.correlation, error)
         if error != errors.NONE or group is None:
             self._refuse(request.group, "DeleteGroups", error)
-            self.broker.reply(sender, response)
+            self.broker.node.reply(sender, response)
         else:
             self._remove(request.group, tuple(group.offsets), Deletion(self.broker, sender, response), deletes_group=True)

@@ -50,12 +50,12 @@ class OffsetExpiry:
     def __init__(self, broker: GroupCoordinatorContext, groups: GroupMetadataManager) -> None:
         self.broker = broker
         self.groups = groups
-        broker.timers[TIMER] = self._check_due
+        broker.node.timers[TIMER] = self._check_due
 
     def arm(self, cache: GroupCache) -> None:
         """Schedule the next check of a partition's groups."""
         interval = self.broker.settings.us("offsets.retention.check.interval.ms", broker=self.broker.id)
-        self.broker.timer(interval, TIMER, (cache.partition, cache.coordinator_epoch))
+        self.broker.node.timer(interval, TIMER, (cache.partition, cache.coordinator_epoch))
 
     def _check_due(self, about: object) -> None:
         assert isinstance(about, tuple)

@@ -12,6 +12,7 @@ from core.kafka.release import Release
 from core.kafka.settings.settings import Settings
 from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
 from core.sim.journal import Journal
+from core.sim.node import Node
 
 
 class Completion(Protocol):
@@ -102,32 +103,8 @@ class CoordinatorContext(Protocol):
         """What the broker knows of the cluster."""
 
     @property
-    def handlers(self) -> dict[type, Callable[[Any, str], None]]:
-        """The message handlers, by message type."""
-
-    @property
-    def timers(self) -> dict[str, Callable[[Any], None]]:
-        """The timer functions, by timer name."""
-
-    def send(self, node: str, message: object, /) -> None:
-        """Send a message to another node."""
-
-    def reply(self, node: str, message: object, /) -> None:
-        """Respond to a request."""
-
-    def timer(self, delay: int, name: str, about: object = None, /) -> None:
-        """Call a timer function after a delay, given in µs."""
-
-    def why_silent(self, peer: str, since: int, /) -> tuple[int, ...]:
-        """Return the events because of which this broker has received nothing from a peer since a virtual time."""
+    def node(self) -> Node:
+        """The broker as a node, which sends and receives the coordinator's messages."""
 
     def next_correlation(self) -> int:
         """Return a new correlation ID."""
-
-    @property
-    def replicas(self) -> InternalTopics:
-        """The partitions of internal topics that this broker hosts."""
-
-    @property
-    def producer_id_manager(self) -> ProducerIds:
-        """The producer IDs that this broker can give out."""

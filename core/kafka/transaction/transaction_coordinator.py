@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from core.kafka import errors, events
 from core.kafka.ids import TopicPartition
-from core.kafka.transaction.coordinator_context import CoordinatorContext
+from core.kafka.transaction.coordinator_context import CoordinatorContext, InternalTopics, ProducerIds
 from core.kafka.transaction.end_txn_rules import end_txn_answer
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
 from core.kafka.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
@@ -36,22 +36,25 @@ class TransactionCoordinator:
     """The transaction coordinator of one broker.
 
     Attributes:
+        producer_ids: the producer IDs that the broker can give out.
         states: the transactional IDs that the broker coordinates.
         markers: the markers that the coordinator must write.
     """
 
-    __slots__ = ("_timers_armed", "broker", "markers", "states")
+    __slots__ = ("_timers_armed", "broker", "markers", "producer_ids", "states")
 
     broker: Final[CoordinatorContext]
+    producer_ids: Final[ProducerIds]
     states: Final[TransactionStateManager]
     markers: Final[TransactionMarkerChannelManager]
 
-    def __init__(self, broker: CoordinatorContext) -> None:
+    def __init__(self, broker: CoordinatorContext, replicas: InternalTopics, producer_ids: ProducerIds) -> None:
         self.broker = broker
-        self.states = TransactionStateManager(broker, self)
+        self.producer_ids = producer_ids
+        self.states = TransactionStateManager(broker, replicas, self)
         self.markers = TransactionMarkerChannelManager(broker, self.states)
         self._timers_armed = False
-        broker.handlers.update(
+        broker.node.handlers.update(
             {
                 InitTransactionalIdRequest: self._init_producer_id,
                 AddPartitionsToTxnRequest: self._add_partitions,
@@ -59,7 +62,7 @@ class TransactionCoordinator:
                 EndTxnRequest: self._end_transaction,
             }
         )
-        broker.timers.update({"transaction-timeouts": self._check_timeouts, "transaction-expiration": self._check_expiration})
+        broker.node.timers.update({"transaction-timeouts": self._check_timeouts, "transaction-expiration": self._check_expiration})
 
     def continue_with(self, step: str, about: Any, error: str) -> None:
         """Perform the step that follows a write to the transaction log."""
@@ -130,12 +133,12 @@ class TransactionCoordinator:
             self._respond_init(sender, request, error)
             return
         self.states.clients[request.transactional_id] = sender
-        broker, now = self.broker, self.broker.journal.now
+        now = self.broker.journal.now
         cache = self.states.cache_of(request.transactional_id)
         assert cache is not None, "checked before"
         metadata = cache.entries.get(request.transactional_id)
         if metadata is None:
-            producer_id = broker.producer_id_manager.generate_producer_id()
+            producer_id = self.producer_ids.generate_producer_id()
             if producer_id < 0:
                 self._respond_init(sender, request, errors.COORDINATOR_LOAD_IN_PROGRESS)
                 return
@@ -172,7 +175,7 @@ class TransactionCoordinator:
             self._abort_fenced(metadata, "fenced", (epoch, sender, request))
             return errors.NONE
         if metadata.is_epoch_exhausted and request.producer_epoch in (NO_PRODUCER_EPOCH, metadata.producer_epoch):
-            producer_id = self.broker.producer_id_manager.generate_producer_id()
+            producer_id = self.producer_ids.generate_producer_id()
             if producer_id < 0:
                 return errors.COORDINATOR_LOAD_IN_PROGRESS
             named = request.producer_epoch != NO_PRODUCER_EPOCH
@@ -191,7 +194,7 @@ class TransactionCoordinator:
         if metadata is None:
             self._respond_init(sender, request, error)
             return
-        self.broker.reply(
+        self.broker.node.reply(
             sender, InitTransactionalIdResponse(request.correlation, errors.NONE, metadata.producer_id, metadata.producer_epoch)
         )
 
@@ -204,7 +207,7 @@ class TransactionCoordinator:
 
     def _respond_init(self, sender: str, request: InitTransactionalIdRequest, error: str) -> None:
         error = self._refuse("InitProducerId", request.transactional_id, error)
-        self.broker.reply(sender, InitTransactionalIdResponse(request.correlation, error, NO_PRODUCER_ID, NO_PRODUCER_EPOCH))
+        self.broker.node.reply(sender, InitTransactionalIdResponse(request.correlation, error, NO_PRODUCER_ID, NO_PRODUCER_EPOCH))
 
     # --- AddPartitionsToTxn ----------------------------------------------------------------------------------------
 
@@ -257,7 +260,7 @@ class TransactionCoordinator:
         error = self._refuse("AddPartitionsToTxn", request.transactional_id, error)
         other = errors.OPERATION_NOT_ATTEMPTED if unknown else error
         results = tuple((tp, error if tp in unknown else other) for tp in request.partitions)
-        self.broker.reply(sender, AddPartitionsToTxnResponse(request.correlation, request.transactional_id, results))
+        self.broker.node.reply(sender, AddPartitionsToTxnResponse(request.correlation, request.transactional_id, results))
 
     # --- AddOffsetsToTxn -------------------------------------------------------------------------------------------
 
@@ -284,7 +287,7 @@ class TransactionCoordinator:
     def _offsets_added(self, about: tuple[str, AddOffsetsToTxnRequest], error: str) -> None:
         sender, request = about
         error = self._refuse("AddOffsetsToTxn", request.transactional_id, error)
-        self.broker.reply(sender, AddOffsetsToTxnResponse(request.correlation, error))
+        self.broker.node.reply(sender, AddOffsetsToTxnResponse(request.correlation, error))
 
     # --- EndTxn ----------------------------------------------------------------------------------------------------
 
@@ -304,7 +307,7 @@ class TransactionCoordinator:
             return
         next_producer_id = NO_PRODUCER_ID
         if request.version >= 2 and metadata.is_epoch_exhausted:
-            next_producer_id = self.broker.producer_id_manager.generate_producer_id()
+            next_producer_id = self.producer_ids.generate_producer_id()
             if next_producer_id < 0:
                 self._respond_end(sender, request, errors.COORDINATOR_LOAD_IN_PROGRESS)
                 return
@@ -333,12 +336,12 @@ class TransactionCoordinator:
             producer_id, epoch = metadata.producer_id, metadata.producer_epoch
             if metadata.next_producer_id != NO_PRODUCER_ID:
                 producer_id, epoch = metadata.next_producer_id, 0
-        self.broker.reply(sender, EndTxnResponse(request.correlation, error, producer_id, epoch))
+        self.broker.node.reply(sender, EndTxnResponse(request.correlation, error, producer_id, epoch))
 
     # --- periodic checks -------------------------------------------------------------------------------------------
 
     def _arm(self, timer: str, setting: str) -> None:
-        self.broker.timer(self.broker.settings.us(setting, broker=self.broker.id), timer)
+        self.broker.node.timer(self.broker.settings.us(setting, broker=self.broker.id), timer)
 
     def _check_timeouts(self, _: object) -> None:
         """Abort the transactions that have exceeded transaction.timeout.ms (`#abortTimedOutTransactions`)."""
@@ -367,7 +370,7 @@ class TransactionCoordinator:
         """Return the events because of which a transaction is still open: those that kept its client silent, or the one that opened it."""
         states, broker = self.states, self.broker
         client, opened = states.clients.get(metadata.transactional_id), states.opened.get(metadata.transactional_id, 0)
-        silent = () if client is None else broker.why_silent(client, metadata.start_time)
+        silent = () if client is None else broker.node.why_silent(client, metadata.start_time)
         return tuple(dict.fromkeys((*silent, *((opened,) if opened else ()))))
 
     def _abort_fenced(self, metadata: TransactionMetadata, step: str, about: tuple[Any, ...]) -> None:

@@ -90,10 +90,10 @@ class TransactionMarkerChannelManager:
         self.pending = {}
         self.in_flight = {}
         self._retry_armed = False
-        broker.handlers[WriteTxnMarkersResponse] = self._handle_response
-        broker.timers["transaction-markers"] = self._retry_due
-        broker.timers["transaction-markers-timeout"] = self._timed_out
-        broker.timers["transaction-completion"] = self._complete
+        broker.node.handlers[WriteTxnMarkersResponse] = self._handle_response
+        broker.node.timers["transaction-markers"] = self._retry_due
+        broker.node.timers["transaction-markers-timeout"] = self._timed_out
+        broker.node.timers["transaction-completion"] = self._complete
 
     def reset(self) -> None:
         """Drop all state, because the process has ended."""
@@ -142,8 +142,8 @@ class TransactionMarkerChannelManager:
         for leader, entries in by_broker.items():
             correlation = self.broker.next_correlation()
             self.in_flight[leader] = (correlation, tuple(entries))
-            self.broker.send(broker_address(leader), WriteTxnMarkersRequest(correlation, tuple(entries)))
-            self.broker.timer(self.broker.config.request_timeout, "transaction-markers-timeout", (leader, correlation))
+            self.broker.node.send(broker_address(leader), WriteTxnMarkersRequest(correlation, tuple(entries)))
+            self.broker.node.timer(self.broker.config.request_timeout, "transaction-markers-timeout", (leader, correlation))
         if waits:
             self._retry_later()
 
@@ -166,7 +166,7 @@ class TransactionMarkerChannelManager:
     def _retry_later(self) -> None:
         if not self._retry_armed:
             self._retry_armed = True
-            self.broker.timer(RETRY, "transaction-markers")
+            self.broker.node.timer(RETRY, "transaction-markers")
 
     def _retry_due(self, _: object) -> None:
         self._retry_armed = False
@@ -239,4 +239,4 @@ class TransactionMarkerChannelManager:
     def completed(self, pending: PendingMarkers, error: str) -> None:
         """Handle the result of the write that completes a transaction. If the transaction log was not available, repeat the write."""
         if error == errors.COORDINATOR_NOT_AVAILABLE:
-            self.broker.timer(RETRY, "transaction-completion", pending)
+            self.broker.node.timer(RETRY, "transaction-completion", pending)

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from core.kafka import errors, events
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import BatchFields
-from core.kafka.transaction.coordinator_context import CoordinatorContext
+from core.kafka.transaction.coordinator_context import CoordinatorContext, InternalTopics
 from core.kafka.transaction.transaction_log import (
     TRANSACTION_STATE_TOPIC,
     can_be_stored,
@@ -128,21 +128,24 @@ class TransactionStateManager:
     """The transactional IDs that one broker coordinates.
 
     Attributes:
+        replicas: the partitions of `__transaction_state` that the broker hosts.
         caches: the transactional IDs, by partition of `__transaction_state`.
         clients: the address from which each ID was last initialized.
         opened: the event that last opened a transaction of each ID.
     """
 
-    __slots__ = ("broker", "caches", "clients", "coordinator", "opened")
+    __slots__ = ("broker", "caches", "clients", "coordinator", "opened", "replicas")
 
     broker: Final[CoordinatorContext]
+    replicas: Final[InternalTopics]
     caches: Final[dict[int, CoordinatorCache]]
     coordinator: Final[Coordinator]
     clients: Final[dict[str, str]]
     opened: Final[dict[str, int]]
 
-    def __init__(self, broker: CoordinatorContext, coordinator: Coordinator) -> None:
+    def __init__(self, broker: CoordinatorContext, replicas: InternalTopics, coordinator: Coordinator) -> None:
         self.broker = broker
+        self.replicas = replicas
         self.caches = {}
         self.coordinator = coordinator
         self.clients = {}
@@ -190,7 +193,7 @@ class TransactionStateManager:
         """Load the transactional IDs in a partition of `__transaction_state` from its log, up to the LEO
         (`#loadTransactionsForTxnTopicPartition`)."""
         cache = self.caches[partition] = CoordinatorCache(coordinator_epoch)
-        for transactional_id, stored in replayed(self.broker.replicas.contents(partition_of(partition))).items():
+        for transactional_id, stored in replayed(self.replicas.contents(partition_of(partition))).items():
             cache.entries[transactional_id] = TransactionMetadata.loaded(transactional_id, stored)
         self.broker.journal.emit(
             events.CoordinatorLoaded.kind, self.broker.id, TRANSACTION_STATE_TOPIC, partition, coordinator_epoch, len(cache.entries)
@@ -233,7 +236,7 @@ class TransactionStateManager:
         def batch(base: int) -> BatchFields:
             return (base, 1, size, LOG_WRITER, 0, now, -1, -1, -1, False, ((transactional_id, transit),))
 
-        self.broker.replicas.append_internally(TopicPartition(TRANSACTION_STATE_TOPIC, partition), batch, now + transit.timeout_us, write)
+        self.replicas.append_internally(TopicPartition(TRANSACTION_STATE_TOPIC, partition), batch, now + transit.timeout_us, write)
 
     def append_completed(self, write: TransactionLogAppend, error: str) -> None:
         """Handle the result of a write to `__transaction_state`. If the write was committed, the written state becomes the ID's state."""
@@ -266,7 +269,7 @@ class TransactionStateManager:
                 def batch(base: int, ids: tuple[str, ...] = ids, size: int = size, content: object = content) -> BatchFields:
                     return (base, len(ids), size, LOG_WRITER, 0, now, -1, -1, -1, False, content)
 
-                self.broker.replicas.append_internally(partition_of(partition), batch, self.broker.journal.now + TOMBSTONE_TIMEOUT, write)
+                self.replicas.append_internally(partition_of(partition), batch, self.broker.journal.now + TOMBSTONE_TIMEOUT, write)
 
     def tombstones_completed(self, write: TombstonesAppend, error: str) -> None:
         """Handle the result of writing tombstones. Remove each ID whose state has not changed since the write began."""

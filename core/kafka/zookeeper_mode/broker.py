@@ -76,14 +76,15 @@ class ZooKeeperBroker(Broker):
 
     def __init__(self, setup: BrokerSetup) -> None:
         super().__init__(setup)
+        context = self.context
         self.channel.controller = self.address
         self.channel.epoch = 0
-        self.zk = ZooKeeperClient(self, self)
-        self.kafka_controller = KafkaController(self, self.zk, self.channel)
+        self.zk = ZooKeeperClient(context, self)
+        self.kafka_controller = KafkaController(context, self.zk, self.channel)
         self.isr_manager: ZooKeeperIsrManager | None = None
-        if self.release.leader_writes_isr:
-            self.isr_manager = self.alter_partition = ZooKeeperIsrManager(self, self.zk, self.channel, self.partitions)
-        self.topic_creation = ZooKeeperTopicCreation(self, self.zk, setup.seed)
+        if context.release.leader_writes_isr:
+            self.isr_manager = context.alter_partition = ZooKeeperIsrManager(context, self.zk, self.channel, self.partitions)
+        self.topic_creation = ZooKeeperTopicCreation(context, self.zk, setup.seed)
         self._configs_read = 0
         self._shutdown_tries = 0
         self.unanswered: tuple[str, LeaderAndIsrResponse] | None = None
@@ -105,25 +106,18 @@ class ZooKeeperBroker(Broker):
     def send(self, node: str, message: object) -> None:
         """Send a message. If the receiver is the controller on this broker, the message does not use the network."""
         if node == self.address:
-            due = self.journal.now + (0 if self.by_hand else LOCAL_DELIVERY_DELAY)
+            due = self.journal.now + (0 if self.context.by_hand else LOCAL_DELIVERY_DELAY)
             self.network.agenda.add(due, node, node, self.incarnation, message, self.journal.cause)
         else:
             super().send(node, message)
-
-    def reply(self, node: str, message: object) -> None:
-        """Respond to a request. If the message came from this broker itself, the response does not use the network."""
-        if node == self.address:
-            self.send(node, message)
-        else:
-            super().reply(node, message)
 
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def boot_with(self, session: int, broker_epoch: int) -> None:
         """At the start of the simulation, let the broker run with the given session and broker epoch."""
-        self.state = BrokerState.RUNNING
-        self.fenced = False
-        self.broker_epoch = broker_epoch
+        self.context.state = BrokerState.RUNNING
+        self.context.fenced = False
+        self.context.broker_epoch = broker_epoch
         self.registration.incarnation = self.incarnation
         self.disk.clean_shutdown = False
         self._arm_timers(0)
@@ -131,7 +125,7 @@ class ZooKeeperBroker(Broker):
 
     def _arm_timers(self, heartbeat_phase: int) -> None:
         super()._arm_timers(heartbeat_phase)
-        if self.isr_manager is not None and not self.by_hand:
+        if self.isr_manager is not None and not self.context.by_hand:
             self.isr_manager.arm()
 
     def load(self) -> None:
@@ -162,7 +156,7 @@ class ZooKeeperBroker(Broker):
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
         self.load()
         self.registration.incarnation = self.incarnation
-        self.state = BrokerState.RUNNING
+        self.context.state = BrokerState.RUNNING
 
     # --- registration ----------------------------------------------------------------------------------------------
 
@@ -190,10 +184,10 @@ class ZooKeeperBroker(Broker):
             return
         self.registration.incarnation = self.incarnation
         self.withdraw_idle_fetches()
-        self.broker_epoch = results[0].created
-        self.fenced = False
-        if self.state is BrokerState.STARTING:
-            self.state = BrokerState.RUNNING
+        self.context.broker_epoch = results[0].created
+        self.context.fenced = False
+        if self.context.state is BrokerState.STARTING:
+            self.context.state = BrokerState.RUNNING
         self.zk.submit((GetChildren(paths.CONFIG_CHANGES, watch=True),), self._configs_listed)
         self.kafka_controller.elect()
 
@@ -202,7 +196,7 @@ class ZooKeeperBroker(Broker):
 
         Kafka: `KafkaController#processRegisterBrokerAndReelect`.
         """
-        self.fenced = True
+        self.context.fenced = True
         self.registration.incarnation = -1
         self.kafka_controller.resign("its ZooKeeper session has expired")
         if self.isr_manager is not None:
@@ -226,7 +220,7 @@ class ZooKeeperBroker(Broker):
     def _configs_changed(self, results: tuple[Result, ...]) -> None:
         changes: list[ConfigChange] = [result.data for result in results]
         for change in changes:
-            self.settings.set(change.name, change.value, broker=change.broker, topic=change.topic)
+            self.context.settings.set(change.name, change.value, broker=change.broker, topic=change.topic)
         self.refresh_settings()
         for change in changes:
             self.kafka_controller.config_changed(change)
@@ -261,15 +255,15 @@ class ZooKeeperBroker(Broker):
     def begin_shutdown(self) -> None:
         """Ask the controller up to `SHUTDOWN_TRIES` times to move the leadership of this broker's partitions to other brokers, and then
         stop (`KafkaServer#controlledShutdown`)."""
-        self.state = BrokerState.STOPPING
+        self.context.state = BrokerState.STOPPING
         self._shutdown_tries = 0
-        if self.settings.flag("controlled.shutdown.enable", broker=self.id):
+        if self.context.settings.flag("controlled.shutdown.enable", broker=self.id):
             self._ask_shutdown(None)
         else:
             self._close_session()
 
     def _ask_shutdown(self, _: object) -> None:
-        if self.state is not BrokerState.STOPPING:
+        if self.context.state is not BrokerState.STOPPING:
             return
         if self._shutdown_tries == SHUTDOWN_TRIES:
             self._close_session()
@@ -279,7 +273,7 @@ class ZooKeeperBroker(Broker):
         self.timer(SHUTDOWN_BACKOFF, "controlled-shutdown")
 
     def _shutdown_answered(self, response: ControlledShutdownResponse, _: str) -> None:
-        if self.state is BrokerState.STOPPING and response.error == errors.NONE and not response.remaining:
+        if self.context.state is BrokerState.STOPPING and response.error == errors.NONE and not response.remaining:
             self._close_session()
 
     def _close_session(self) -> None:
@@ -294,7 +288,7 @@ class ZooKeeperBroker(Broker):
 
     def session_closed(self) -> None:
         """Stop the process if it is shutting down."""
-        if self.state is BrokerState.STOPPING:
+        if self.context.state is BrokerState.STOPPING:
             self.stop("shutdown")
 
     # --- the controller's requests ---------------------------------------------------------------------------------
@@ -302,7 +296,7 @@ class ZooKeeperBroker(Broker):
     def _is_stale(self, request: LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest, what: str) -> bool:
         """Return whether an earlier request had a newer controller epoch, in which case the broker refuses the current request
         (STALE_CONTROLLER_EPOCH)."""
-        if request.controller_epoch < self.channel.epoch and self.release.controller_epoch_fencing:
+        if request.controller_epoch < self.channel.epoch and self.context.release.controller_epoch_fencing:
             self.journal.emit(
                 events.ControllerRequestRefused.kind, self.id, request.controller, what, request.controller_epoch, self.channel.epoch
             )
@@ -332,10 +326,10 @@ class ZooKeeperBroker(Broker):
 
     def _complete_leader_and_isr(self) -> None:
         assert self.unanswered is not None
-        node, response = self.unanswered
+        sender, response = self.unanswered
         self.unanswered = None
         self.replicas.announce_roles()
-        self.reply(node, response)
+        self.reply(sender, response)
 
     def fetchers_shut_down(self) -> None:
         """Complete the LeaderAndIsr request that ended the fetchers, and then handle the requests that have arrived in the meantime."""
@@ -350,7 +344,9 @@ class ZooKeeperBroker(Broker):
     def _stop_replica(self, request: StopReplicaRequest, sender: str) -> None:
         deleted: tuple[TopicPartition, ...] = ()
         if not self._is_stale(request, "StopReplica"):
-            of_deleted_topics = tuple(tp for tp, delete, _epoch in request.items if delete and self.metadata_cache.is_deleted(tp.topic))
+            of_deleted_topics = tuple(
+                tp for tp, delete, _epoch in request.items if delete and self.context.metadata_cache.is_deleted(tp.topic)
+            )
             for tp, delete, _epoch in request.items:
                 if tp not in of_deleted_topics:
                     self.replicas.stop_replica(tp, delete=delete)
@@ -367,12 +363,12 @@ class ZooKeeperBroker(Broker):
     def update_metadata_cache(self, live: tuple[int, ...], items: tuple[tuple[TopicPartition, PartitionRegistration], ...]) -> None:
         """Store the live brokers and the states of partitions, and forget the settings and offsets of deleted topics
         (`ReplicaManager#maybeUpdateMetadataCache`)."""
-        assert isinstance(self.metadata_cache, ZkMetadataCache)
-        self.metadata_cache.live = live
-        removed = self.metadata_cache.update(items)
+        assert isinstance(self.context.metadata_cache, ZkMetadataCache)
+        self.context.metadata_cache.live = live
+        removed = self.context.metadata_cache.update(items)
         if removed:
             for topic in dict.fromkeys(tp.topic for tp in removed):
-                self.settings.remove_topic(topic)
+                self.context.settings.remove_topic(topic)
             self.refresh_settings()
             self.groups.partitions_deleted(removed)
 
@@ -380,11 +376,11 @@ class ZooKeeperBroker(Broker):
         """Close the connection to the controller, and send the broker's pending requests again."""
         if self.channel.controller != self.address:
             self.network.disconnect(self.address, self.channel.controller)
-        self.alter_partition.disconnected()
+        self.context.alter_partition.disconnected()
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         if message.node == self.channel.controller:
-            self.alter_partition.disconnected()
+            self.context.alter_partition.disconnected()
         self.kafka_controller.channels.disconnected(message.node)
         self.replicas.disconnected(message.node, only_opened=message.only_opened)
         self.transactions.disconnected(message.node)

@@ -66,7 +66,7 @@ class ZooKeeperClient:
         self._queue: deque[tuple[tuple[Op, ...], Callback, tuple[object, ...]]] = deque()
         self._causes: deque[int] = deque()
         """The events because of which each request in the queue is sent."""
-        broker.handlers.update(
+        broker.node.handlers.update(
             {
                 ConnectResponse: self._connected,
                 SessionResponse: self._answered,
@@ -74,7 +74,7 @@ class ZooKeeperClient:
                 CloseResponse: self._closed,
             }
         )
-        broker.timers.update({"zookeeper-ping": self._ping})
+        broker.node.timers.update({"zookeeper-ping": self._ping})
 
     @property
     def timeout(self) -> int:
@@ -84,7 +84,7 @@ class ZooKeeperClient:
     def connect(self) -> None:
         """Open a new session."""
         nominal = self._broker.settings.integer("zookeeper.session.timeout.ms", broker=self._broker.id) * US_PER_MS
-        self._broker.send(ZOOKEEPER, ConnectRequest(nominal))
+        self._broker.node.send(ZOOKEEPER, ConnectRequest(nominal))
 
     def adopt(self, session: int) -> None:
         """Start to use a session that was just opened or that exists at the start of the simulation, and start to send its pings."""
@@ -93,7 +93,7 @@ class ZooKeeperClient:
 
     def close(self) -> None:
         """Close the session."""
-        self._broker.send(ZOOKEEPER, CloseRequest(self.session))
+        self._broker.node.send(ZOOKEEPER, CloseRequest(self.session))
 
     def reset(self) -> None:
         """Drop the session and all requests, because the process or the session has ended."""
@@ -116,16 +116,16 @@ class ZooKeeperClient:
             self.in_flight = (self._xid, callback, about)
             journal = self._broker.journal
             before, journal.cause = journal.cause, self._causes.popleft()
-            self._broker.send(ZOOKEEPER, SessionRequest(self.session, self._xid, ops))
+            self._broker.node.send(ZOOKEEPER, SessionRequest(self.session, self._xid, ops))
             journal.cause = before
 
     def _arm_ping(self) -> None:
         if not self._broker.by_hand:
-            self._broker.timer(self.timeout // PINGS_PER_TIMEOUT, "zookeeper-ping", self.session)
+            self._broker.node.timer(self.timeout // PINGS_PER_TIMEOUT, "zookeeper-ping", self.session)
 
     def _ping(self, session: object) -> None:
         if session == self.session:
-            self._broker.send(ZOOKEEPER, SessionRequest(self.session, 0, ()))
+            self._broker.node.send(ZOOKEEPER, SessionRequest(self.session, 0, ()))
             self._arm_ping()
 
     def _connected(self, response: ConnectResponse, _: str) -> None:

@@ -55,12 +55,12 @@ class ZooKeeperIsrManager:
         self.changed_by = 0
         self.last_change = 0
         self.last_publish = 0
-        broker.timers["isr-change-propagation"] = self._due
+        broker.node.timers["isr-change-propagation"] = self._due
 
     def arm(self) -> None:
         """Schedule the periodic check for changes to publish."""
         self.last_change = self.last_publish = self._broker.journal.now
-        self._broker.timer(CHECK_INTERVAL, "isr-change-propagation")
+        self._broker.node.timer(CHECK_INTERVAL, "isr-change-propagation")
 
     def submit(self, item: AlterPartitionItem) -> bool:
         """Write a partition's new ISR to ZooKeeper. Return False if another write for the partition is pending."""
@@ -114,7 +114,7 @@ class ZooKeeperIsrManager:
             self.publish()
 
     def _due(self, _: object) -> None:
-        self._broker.timer(CHECK_INTERVAL, "isr-change-propagation")
+        self._broker.node.timer(CHECK_INTERVAL, "isr-change-propagation")
         if self.changes and must_publish(self._broker.journal.now, self.last_change, self.last_publish):
             self.publish()
 

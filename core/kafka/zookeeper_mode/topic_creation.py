@@ -36,7 +36,7 @@ class ZooKeeperTopicCreation:
     def __init__(self, broker: BrokerContext, zk: ZooKeeperClient, seed: int) -> None:
         self._broker = broker
         self._zk = zk
-        self._placement = RandomStream(f"{seed}:placement:{broker.address}")
+        self._placement = RandomStream(f"{seed}:placement:{broker.node.address}")
         self.in_flight = {}
         self.refused = {}
 

@@ -33,11 +33,11 @@ def _power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.CheckThenDo:
 
 def _shutdown(cluster: ClusterNodes, act: acts.Shutdown) -> find.CheckThenDo:
     broker = find.running_broker(cluster, act.broker)
-    if broker.state is BrokerState.STOPPING:
+    if broker.context.state is BrokerState.STOPPING:
         raise ActRefused(f"broker {act.broker} is already shutting down")
     if broker.address in cluster.paused:
         raise ActRefused(f"broker {act.broker} is paused and cannot receive a signal; resume it, or kill it")
-    if broker.state is BrokerState.STARTING:
+    if broker.context.state is BrokerState.STARTING:
         raise ActRefused(f"broker {act.broker} is still starting; wait, or kill it")
     yield
     if cluster.by_hand:
@@ -48,7 +48,7 @@ def _shutdown(cluster: ClusterNodes, act: acts.Shutdown) -> find.CheckThenDo:
 
 def _start(cluster: ClusterNodes, act: acts.Start) -> find.CheckThenDo:
     broker = find.broker(cluster, act.broker)
-    if broker.state is not BrokerState.STOPPED:
+    if broker.context.state is not BrokerState.STOPPED:
         raise ActRefused(f"broker {act.broker} is running; kill it or shut it down first")
     if not any(each.online or each.repaired for each in broker.disk.dirs):
         raise ActRefused(f"every log directory of broker {act.broker} has failed; repair one first")

@@ -34,7 +34,7 @@ def _set_clock(cluster: ClusterNodes, act: acts.SetClock) -> find.CheckThenDo:
         cluster.network.disturbances.end(name, CLOCK, cluster.now)
     clock = Clock(act.skew, act.drift_ppm, cluster.now)
     if isinstance(node, Broker):
-        node.settings.clock = clock
+        node.context.settings.clock = clock
         node.refresh_settings()
     elif isinstance(node, Client):
         node.clock = clock

@@ -28,7 +28,7 @@ def _fail_dir(cluster: ClusterNodes, act: acts.FailDir) -> find.CheckThenDo:
     broker = find.running_broker(cluster, act.broker)
     if not _dir(broker, act.dir).online:
         raise ActRefused(f"log directory {act.dir} of broker {act.broker} has already failed")
-    if broker.state is BrokerState.STARTING:
+    if broker.context.state is BrokerState.STARTING:
         raise ActRefused(f"broker {act.broker} is still starting; wait")
     yield
     broker.log_directories.fail(act.dir)
@@ -71,7 +71,7 @@ def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.Chec
     if registration is None:
         raise ActRefused(f"there is no partition {act.partition}")
     leader = cluster.brokers.get(registration.leader)
-    partition = None if leader is None or leader.state is BrokerState.STOPPED else leader.partitions.get(act.partition)
+    partition = None if leader is None or leader.context.state is BrokerState.STOPPED else leader.partitions.get(act.partition)
     if partition is None or not partition.is_leader:
         raise ActRefused(f"{act.partition} currently has no leader")
     offset = -1 if act.offset is None else act.offset

@@ -39,7 +39,7 @@ def broker(cluster: ClusterNodes, number: int) -> Broker:
 def running_broker(cluster: ClusterNodes, number: int) -> Broker:
     """Return the broker with the given ID if its process is running."""
     found = broker(cluster, number)
-    if found.state is BrokerState.STOPPED:
+    if found.context.state is BrokerState.STOPPED:
         raise ActRefused(f"broker {number} is not running; start it first")
     return found
 

@@ -44,7 +44,7 @@ def _leader(cluster: ClusterNodes, tp: TopicPartition) -> Partition | None:
     """Return the leader's replica of a partition; None if no leader answers."""
     registration = cluster.controller.registry.partitions.get(tp)
     broker = None if registration is None else cluster.brokers.get(registration.leader)
-    if broker is None or broker.state is BrokerState.STOPPED or broker.address in cluster.paused:
+    if broker is None or broker.context.state is BrokerState.STOPPED or broker.address in cluster.paused:
         return None
     partition = broker.partitions.get(tp)
     return partition if partition is not None and partition.is_leader else None

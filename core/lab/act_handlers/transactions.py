@@ -84,7 +84,7 @@ def _abort_hanging(cluster: ClusterNodes, act: acts.AbortHanging) -> find.CheckT
     if act.partition not in cluster.controller.registry.partitions:
         raise ActRefused(f"there is no partition {act.partition}")
     leader = cluster.brokers.get(cluster.controller.registry.partitions[act.partition].leader)
-    partition = None if leader is None or leader.state is BrokerState.STOPPED else leader.partitions.get(act.partition)
+    partition = None if leader is None or leader.context.state is BrokerState.STOPPED else leader.partitions.get(act.partition)
     if leader is None or partition is None or not partition.is_leader:
         raise ActRefused(f"{act.partition} currently has no leader")
     producers = partition.log.producer_state()

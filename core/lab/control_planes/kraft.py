@@ -71,7 +71,7 @@ def boot(cluster: ClusterNodes, controller: QuorumController, epochs: dict[int, 
     phases = random.Random(f"{cluster.seed}:heartbeats")
     for each in cluster.spec.brokers:
         broker = cluster.brokers[each.id]
-        phase = 1 + phases.randrange(broker.config.heartbeat_interval)
+        phase = 1 + phases.randrange(broker.context.config.heartbeat_interval)
         if each.up:
             broker.boot(epochs[each.id], phase, len(cluster.metadata))
     if not cluster.release.elect_from_isr:

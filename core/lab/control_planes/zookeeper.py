@@ -40,7 +40,7 @@ def build(cluster: ClusterNodes) -> None:
         for name, value in topic.config:
             if name in SETTINGS:
                 for broker in cluster.brokers.values():
-                    broker.settings.set(name, value, topic=topic.name)
+                    broker.context.settings.set(name, value, topic=topic.name)
     for broker in cluster.brokers.values():
         broker.refresh_settings()
     place_logs(cluster)

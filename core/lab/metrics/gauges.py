@@ -25,7 +25,7 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
     """Return the gauges of every broker with a process and, under KRaft, of the active controller, by name and broker."""
     found = []
     for broker in cluster.brokers.values():
-        if broker.state is BrokerState.STOPPED:
+        if broker.context.state is BrokerState.STOPPED:
             continue
         waiting, watched = delayed_fetches(broker)
         found.append(Sample(PURGATORY.format(name="NumDelayedOperations"), broker.id, (("Value", waiting),)))
@@ -38,7 +38,7 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
                     "kafka.server:type=broker-metadata-metrics",
                     broker.id,
                     (
-                        ("last-applied-record-offset", broker.metadata_cache.offset - 1),
+                        ("last-applied-record-offset", broker.context.metadata_cache.offset - 1),
                         ("metadata-load-error-count", 0),
                         ("metadata-apply-error-count", 0),
                     ),

@@ -205,7 +205,7 @@ class KafkaSystem:
             self.do(acts.Resume(node))
         for server in self.servers:
             if not self.cluster.network.alive[server] and server not in self.dead_for_good:
-                if self.cluster.brokers[broker_of(server)].state is BrokerState.STOPPED:  # others are starting already
+                if self.cluster.brokers[broker_of(server)].context.state is BrokerState.STOPPED:  # others are starting already
                     self.do(acts.Restart(server))
             else:
                 self.do(acts.SlowDisk(server, 0))

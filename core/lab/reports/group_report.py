@@ -167,7 +167,7 @@ def _coordinator(cluster: ClusterNodes, number: int) -> Broker | None:
     """Return the leader of a partition of `__consumer_offsets` if the leader is running."""
     registration = cluster.controller.registry.partitions.get(TopicPartition(GROUP_METADATA_TOPIC, number))
     broker = None if registration is None else cluster.brokers.get(registration.leader)
-    return None if broker is None or broker.state is BrokerState.STOPPED or broker.address in cluster.paused else broker
+    return None if broker is None or broker.context.state is BrokerState.STOPPED or broker.address in cluster.paused else broker
 
 
 def _group(
@@ -320,7 +320,7 @@ def _partitions(
     for tp in tps:
         registration = known.get(tp)
         broker = None if registration is None else cluster.brokers.get(registration.leader)
-        answers = broker is not None and broker.state is not BrokerState.STOPPED and broker.address not in cluster.paused
+        answers = broker is not None and broker.context.state is not BrokerState.STOPPED and broker.address not in cluster.paused
         replica = broker.partitions.get(tp) if broker is not None and answers else None
         log = replica.log if replica is not None and replica.is_leader else None
         member = owners.get(tp)

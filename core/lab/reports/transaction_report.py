@@ -111,7 +111,7 @@ class TransactionReport:
 
 def transaction_report(cluster: ClusterNodes) -> TransactionReport:
     """Return the report on all running brokers."""
-    running = [broker for broker in cluster.brokers.values() if broker.state is not BrokerState.STOPPED]
+    running = [broker for broker in cluster.brokers.values() if broker.context.state is not BrokerState.STOPPED]
     known = {
         metadata.transactional_id: (broker, cache.coordinator_epoch, metadata)
         for broker in running

@@ -18,8 +18,8 @@ def states_in_metadata_cache(cluster: ClusterNodes) -> dict[TopicPartition, Part
     if not cluster.release.describe_asks_brokers:
         return None
     for broker in cluster.brokers.values():
-        cache = broker.metadata_cache
-        if broker.state is BrokerState.RUNNING and isinstance(cache, ZkMetadataCache):
+        cache = broker.context.metadata_cache
+        if broker.context.state is BrokerState.RUNNING and isinstance(cache, ZkMetadataCache):
             found = ((tp, cache.partition_state(tp)) for tp in cluster.controller.registry.partitions)
             return {tp: state for tp, state in found if state is not None}
     return None

@@ -91,7 +91,7 @@ def transaction_of(cluster: ClusterNodes, producer_id: int) -> TransactionMetada
         (
             metadata
             for broker in cluster.brokers.values()
-            if broker.state is not BrokerState.STOPPED
+            if broker.context.state is not BrokerState.STOPPED
             for cache in broker.transactions.states.caches.values()
             for metadata in cache.entries.values()
             if metadata.producer_id == producer_id
@@ -103,7 +103,7 @@ def transaction_of(cluster: ClusterNodes, producer_id: int) -> TransactionMetada
 def _runs(cluster: ClusterNodes, broker: int) -> bool:
     """Return whether a broker's process is running and is not paused."""
     node = cluster.brokers.get(broker)
-    return node is not None and node.state is not BrokerState.STOPPED and node.address not in cluster.paused
+    return node is not None and node.context.state is not BrokerState.STOPPED and node.address not in cluster.paused
 
 
 def _is_cut_from_client(cluster: ClusterNodes, broker: int, topic: str) -> bool:

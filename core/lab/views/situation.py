@@ -68,8 +68,8 @@ def _broker(cluster: ClusterNodes, broker: Broker) -> tuple[Hashable, ...]:
     registration = cluster.controller.cluster_control.brokers.get(broker.id)
     fenced = registration is None or registration.fenced
     return (
-        broker.rack,
-        broker.state.name,
+        broker.context.rack,
+        broker.context.state.name,
         broker.address in cluster.paused,
         fenced,
         broker.disk.failed_dirs,
@@ -117,7 +117,7 @@ class _Partition:
             (leo > self.end) - (leo < self.end),
             log.recovery_point >= max(committed, acknowledged),
         )
-        if broker.release.truncation is not Truncation.HIGH_WATERMARK:
+        if broker.context.release.truncation is not Truncation.HIGH_WATERMARK:
             return role, member, records
         known = disk.high_watermarks.get(tp, 0)  # what a restarted follower truncates its log to
         return role, member, records, log.high_watermark >= committed, known >= log.high_watermark, known >= committed

@@ -37,18 +37,18 @@ def broker_view(cluster: ClusterNodes, broker: Broker) -> BrokerView:
     """Return the view of one broker."""
     controller = cluster.controller
     registration = controller.cluster_control.brokers.get(broker.id)
-    state = broker.state
+    state = broker.context.state
     if broker.address in cluster.paused and state is not BrokerState.STOPPED:
         state = BrokerState.PAUSED
     return BrokerView(
         id=broker.id,
-        rack=broker.rack,
+        rack=broker.context.rack,
         state=state,
         fenced=registration is None or registration.fenced,
         broker_epoch=-1 if registration is None else registration.epoch,
         leaders=controller.registry.index.leader_counts.get(broker.id, 0),
         replicas=controller.registry.index.replica_counts.get(broker.id, 0),
-        metadata_offset=broker.metadata_cache.offset,
+        metadata_offset=broker.context.metadata_cache.offset,
         silent_us=cluster.now - controller.last_contact.get(broker.id, 0),
         log_dirs=len(broker.disk.dirs),
         failed_dirs=broker.disk.failed_dirs,
@@ -80,7 +80,7 @@ def _replica_view(
         0 if log is None else log.high_watermark,
         0 if log is None else log.log_start,
         broker.id in registration.isr,
-        broker.state is not BrokerState.STOPPED,
+        broker.context.state is not BrokerState.STOPPED,
         broker.fetcher_manager.fetch_state(tp) if role == "follower" else "idle",
         caught_up,
         () if log is None else log.epochs.entries(),
@@ -149,7 +149,7 @@ def lags(cluster: ClusterNodes) -> dict[int, float]:
     """Return the largest lag of each running broker: the largest number of records below a leader's high watermark that a replica on the
     broker lacks."""
     brokers = cluster.brokers
-    found = {broker.id: 0.0 for broker in brokers.values() if broker.state is not BrokerState.STOPPED}
+    found = {broker.id: 0.0 for broker in brokers.values() if broker.context.state is not BrokerState.STOPPED}
     for tp, registration in cluster.controller.registry.partitions.items():
         leads = brokers.get(registration.leader)
         led = None if leads is None else leads.disk.logs.get(tp)

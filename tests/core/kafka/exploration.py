@@ -95,7 +95,7 @@ class Exploration:
             produce = acts.Produce("orders", 1, acks="all", idempotence=False, producer=f"p{left.records}")
             found.append(self._act("produce", produce, "records"))
         for broker in self.cluster.brokers.values():
-            if broker.state is BrokerState.STOPPED:
+            if broker.context.state is BrokerState.STOPPED:
                 found.append(self._act(f"start {broker.id}", acts.Start(broker.id)))
                 continue
             if left.fetches and any(fetcher.states and not fetcher.in_flight for fetcher in broker.fetcher_manager.fetchers.values()):

@@ -69,7 +69,7 @@ class Field:
     def wait_stopped(self, broker: int, within: int) -> None:
         """Run until a broker's process has ended, which must not take longer than `within`."""
         start = self.cluster.now
-        while self.cluster.brokers[broker].state is not BrokerState.STOPPED:
+        while self.cluster.brokers[broker].context.state is not BrokerState.STOPPED:
             self.cluster.step()
             assert self.cluster.now <= start + within
 

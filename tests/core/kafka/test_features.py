@@ -148,7 +148,7 @@ def test_a_quorum_commits_a_feature_level() -> None:
     cluster.do(acts.UpdateFeature(TRANSACTION_VERSION, 1))
     cluster.run_until(6 * SECOND)
     assert [event[4:] for event in heard if event[3] == "feature-level-changed"] == [(TRANSACTION_VERSION, 2, 1)]
-    assert cluster.brokers[1].metadata_cache.transaction_version == 1
+    assert cluster.brokers[1].context.metadata_cache.transaction_version == 1
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_force_has_it_at_once() -> None:
     cluster = made()
     cluster.do(acts.Set(LAG, "5000", broker=2, force=True))
     cluster.run_until(1_000_000)
-    assert [broker.config.lag_max for broker in cluster.brokers.values()] == [30_000_000, 5_000_000, 30_000_000]
+    assert [broker.context.config.lag_max for broker in cluster.brokers.values()] == [30_000_000, 5_000_000, 30_000_000]
 
 
 def test_topic_beats_broker_beats_cluster() -> None:

@@ -184,7 +184,7 @@ def whole(cluster: Cluster, abandoned: dict[TopicPartition, None]) -> None:
         assert partition.leader in (1, 2, 3)
         assert len({replica.leo for replica in partition.replica_views}) == 1
     for broker in cluster.brokers.values():
-        assert broker.metadata_cache.offset == len(cluster.metadata), f"b{broker.id} has not all metadata"
+        assert broker.context.metadata_cache.offset == len(cluster.metadata), f"b{broker.id} has not all metadata"
         assert broker.channel.controller == active.name
     assert not [tp for tp, account in cluster.account.partitions.items() if account.lost_count and tp not in abandoned]
     assert abandoned or not cluster.account.elections.get("unclean")

@@ -82,7 +82,7 @@ def outcome(run: Cluster, seq: int, victim: str) -> str:
         assert process is not None
         if not process.running:
             process = start(run)
-        if victim != "client" and run.brokers[ROLES[victim]].state is BrokerState.STOPPED and run.now > 12 * SECOND:
+        if victim != "client" and run.brokers[ROLES[victim]].context.state is BrokerState.STOPPED and run.now > 12 * SECOND:
             run.do(acts.Start(ROLES[victim]))
         if run.now > 30 * SECOND and process_counts(run, process).processed == RECORDS:
             break

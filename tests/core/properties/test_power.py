@@ -26,7 +26,7 @@ PATIENCE = 90
 
 def whole(cluster: Cluster) -> bool:
     """Return whether all brokers run and are in sync, and every log is as long as its leader's high watermark."""
-    if any(broker.state is not BrokerState.RUNNING for broker in cluster.brokers.values()):
+    if any(broker.context.state is not BrokerState.RUNNING for broker in cluster.brokers.values()):
         return False
     return all(len(registration.isr) == 3 and registration.leader > 0 for registration in cluster.controller.registry.partitions.values())
 
@@ -34,7 +34,7 @@ def whole(cluster: Cluster) -> bool:
 def until_whole(cluster: Cluster) -> None:
     for _ in range(PATIENCE):
         for broker in cluster.brokers.values():
-            if broker.state is BrokerState.STOPPED:
+            if broker.context.state is BrokerState.STOPPED:
                 cluster.do(acts.Start(broker.id))
         cluster.run_until(cluster.now + SECOND)
         if whole(cluster):

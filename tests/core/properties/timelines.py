@@ -184,7 +184,7 @@ def heal(cluster: Cluster, run: Callable[[Cluster, int], None]) -> None:
         cluster.do(acts.StopLoad(producer))
     while cluster.now < end:
         for broker in cluster.brokers.values():
-            if broker.state is BrokerState.STOPPED:
+            if broker.context.state is BrokerState.STOPPED:
                 cluster.do(acts.Start(broker.id))
         for tp, registration in cluster.controller.registry.partitions.items():
             # A ZooKeeper controller whose move drops the leader leaves the partition so until somebody asks (tests/recordings/moves-2.8.2.txt).

@@ -63,7 +63,7 @@ def test_a_slow_clock_loses_its_broker_its_zookeeper_session() -> None:
     cluster.do(acts.SetClock("b3", drift_ppm=-500_000))
     cluster.run_until(60 * SECOND)
     assert 3 in cluster.partition_view(TP).isr
-    assert cluster.brokers[3].settings.us("zookeeper.session.timeout.ms", broker=3) == 12 * SECOND
+    assert cluster.brokers[3].context.settings.us("zookeeper.session.timeout.ms", broker=3) == 12 * SECOND
 
 
 def test_clocks_that_are_always_right_and_clocks_too_wrong_are_refused() -> None:
@@ -114,7 +114,7 @@ def test_a_proxys_copy_is_handled_twice_and_answered_once_for_the_client() -> No
     reader = cluster.clients.consumer("reader")
     assert reader is not None
     assert reader.read == 400, "the copies are records like all others"
-    assert cluster.brokers[2].state is BrokerState.RUNNING
+    assert cluster.brokers[2].context.state is BrokerState.RUNNING
 
 
 def test_copies_of_acks_0_are_counted_too() -> None:

@@ -131,7 +131,7 @@ def test_what_if_lose_runs_a_copy_and_leaves_the_cluster_alone() -> None:
     found = answer(cluster, "what-if", "lose", "1")
     assert any("because of kill b1 (2s)" in line for line in found.lines)
     assert (cluster.now, cluster.journal.seq) == (0, of(((1, 2, 3),) * 2, min_insync_replicas="2").journal.seq)
-    assert cluster.brokers[1].state == "running"
+    assert cluster.brokers[1].context.state == "running"
 
 
 def test_zones() -> None:

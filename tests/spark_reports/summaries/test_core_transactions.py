@@ -124,7 +124,7 @@ def _look_until(cluster: Cluster, time: int, held: Counter[TopicPartition]) -> N
     while cluster.now < time:
         cluster.run_until(min(cluster.now + STEP, time))
         for broker in cluster.brokers.values():
-            if broker.state is not BrokerState.STOPPED:
+            if broker.context.state is not BrokerState.STOPPED:
                 for partition in broker.partitions.values():
                     if partition.is_leader and partition.held_back_at is not None:
                         held[partition.tp] += STEP

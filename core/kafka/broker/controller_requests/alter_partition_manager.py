@@ -45,9 +45,9 @@ class AlterPartitionManager:
         self._partitions = partitions
         self.unsent = {}
         self.in_flight = 0
-        broker.handlers[AlterPartitionResponse] = self._handle_response
-        broker.timers["alter-partition-retry"] = self._retry
-        broker.timers["alter-partition-timeout"] = self._timed_out
+        broker.node.handlers[AlterPartitionResponse] = self._handle_response
+        broker.node.timers["alter-partition-retry"] = self._retry
+        broker.node.timers["alter-partition-timeout"] = self._timed_out
 
     def submit(self, item: AlterPartitionItem) -> bool:
         """Submit an ISR change. Return False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
@@ -66,7 +66,7 @@ class AlterPartitionManager:
         """Send the request again later, because the connection to the controller broke."""
         if self.in_flight:
             self.in_flight = 0
-            self._broker.timer(RETRY, "alter-partition-retry")
+            self._broker.node.timer(RETRY, "alter-partition-retry")
 
     def _maybe_send(self) -> None:
         if self.in_flight or not self.unsent:
@@ -75,7 +75,7 @@ class AlterPartitionManager:
         self.in_flight = correlation = broker.next_correlation()
         items = tuple(self.unsent.values())
         self._channel.send(AlterPartitionRequest(correlation, broker.id, broker.broker_epoch, items))
-        broker.timer(broker.config.request_timeout, "alter-partition-timeout", correlation)
+        broker.node.timer(broker.config.request_timeout, "alter-partition-timeout", correlation)
 
     def _retry(self, _: object) -> None:
         self._maybe_send()
@@ -90,7 +90,7 @@ class AlterPartitionManager:
         self.in_flight = 0
         broker = self._broker
         if response.error != errors.NONE:
-            broker.timer(RETRY, "alter-partition-retry")
+            broker.node.timer(RETRY, "alter-partition-retry")
             return
         journal = broker.journal
         arrived = journal.cause

@@ -83,8 +83,8 @@ class AutoTopicCreationManager:
         self._channel = channel
         self._requests = 0
         self.in_flight = {}
-        broker.handlers[CreateTopicsResponse] = self._answered
-        broker.timers["topic-creation-timeout"] = self._timed_out
+        broker.node.handlers[CreateTopicsResponse] = self._answered
+        broker.node.timers["topic-creation-timeout"] = self._timed_out
 
     def create_topic(self, name: str) -> None:
         """Send a CreateTopics request to the controller, unless one is in flight (`#createTopics`, `#sendCreateTopicRequest`)."""
@@ -95,7 +95,7 @@ class AutoTopicCreationManager:
         self.in_flight[name] = self._requests
         alive = len(broker.metadata_cache.alive_brokers())
         self._channel.send(CreateTopicsRequest(creatable_topic(name, broker.settings, broker.id, alive)))
-        broker.timer(broker.config.request_timeout, "topic-creation-timeout", (name, self._requests))
+        broker.node.timer(broker.config.request_timeout, "topic-creation-timeout", (name, self._requests))
 
     def reset(self) -> None:
         """Forget the requests in flight, because the process has ended or the connection broke. The next lookup sends another request."""

@@ -69,8 +69,8 @@ class BrokerRegistration:
         self._attempt = 0
         self._refused = False
         self._refusals = 0
-        broker.handlers[BrokerRegistrationResponse] = self._answered
-        broker.timers["register"] = self._register_again
+        broker.node.handlers[BrokerRegistrationResponse] = self._answered
+        broker.node.timers["register"] = self._register_again
 
     def reset(self) -> None:
         """Forget how many times the controller refused to register the previous process."""
@@ -80,7 +80,7 @@ class BrokerRegistration:
     @property
     def is_current(self) -> bool:
         """Whether the current process is registered."""
-        return self.incarnation == self._broker.incarnation
+        return self.incarnation == self._broker.node.incarnation
 
     def register(self) -> None:
         """Register the current process, and repeat the request if it gets no response."""
@@ -93,11 +93,11 @@ class BrokerRegistration:
     def send(self) -> None:
         """Send one registration request."""
         broker = self._broker
-        self._channel.send(BrokerRegistrationRequest(broker.id, broker.incarnation, self.started_clean, self._online_directories()))
+        self._channel.send(BrokerRegistrationRequest(broker.id, broker.node.incarnation, self.started_clean, self._online_directories()))
 
     def _register_in(self, delay: int) -> None:
         self._attempt += 1
-        self._broker.timer(delay, "register", self._attempt)
+        self._broker.node.timer(delay, "register", self._attempt)
 
     def _register_again(self, about: object) -> None:
         if about not in (None, self._attempt):
@@ -119,6 +119,6 @@ class BrokerRegistration:
                 self._register_in(min(RESEND_BACKOFF << self._refusals, broker.settings.us("broker.session.timeout.ms")))
                 self._refusals = min(self._refusals + 1, MAX_DOUBLINGS)
             return
-        self.incarnation = broker.incarnation
+        self.incarnation = broker.node.incarnation
         broker.broker_epoch = response.broker_epoch
         self.registered()

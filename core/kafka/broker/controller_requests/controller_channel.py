@@ -49,8 +49,8 @@ class ControllerChannel:
         self._fetches = 0
         self._retry_armed = False
         if voters:
-            broker.handlers[NotController] = self._handle_not_controller
-            broker.timers.update({"controller-silent": self._fetch_timed_out, "find-controller": self._retry})
+            broker.node.handlers[NotController] = self._handle_not_controller
+            broker.node.timers.update({"controller-silent": self._fetch_timed_out, "find-controller": self._retry})
 
     def reset(self) -> None:
         """Forget pending retries, because the process has ended."""
@@ -60,28 +60,30 @@ class ControllerChannel:
     def send(self, message: object) -> None:
         """Send a request to the active controller, which might be in the same process."""
         broker = self._broker
-        if self.controller == broker.address:
+        if self.controller == broker.node.address:
             journal = broker.journal
-            broker.network.agenda.add(journal.now, broker.address, broker.address, broker.incarnation, message, journal.cause)
+            broker.network.agenda.add(
+                journal.now, broker.node.address, broker.node.address, broker.node.incarnation, message, journal.cause
+            )
         else:
-            broker.send(self.controller, message)
+            broker.node.send(self.controller, message)
 
     def fetch_metadata(self, offset: int) -> None:
         """Fetch the metadata log, starting at an offset."""
         self.send(MetadataFetchRequest(self._broker.id, offset))
         if self.voters:
             self._fetches += 1
-            self._broker.timer(self._broker.config.quorum_fetch_timeout, "controller-silent", self._fetches)
+            self._broker.node.timer(self._broker.config.quorum_fetch_timeout, "controller-silent", self._fetches)
 
     def disconnect(self) -> None:
         """Close the connection to the active controller."""
-        self._broker.network.disconnect(self._broker.address, self.controller)
+        self._broker.network.disconnect(self._broker.node.address, self.controller)
 
     def disconnected(self) -> None:
         """Ask another voter after a delay, because the active controller's process has ended."""
         if self.voters and not self._retry_armed:
             self._retry_armed = True
-            self._broker.timer(RETRY, "find-controller")
+            self._broker.node.timer(RETRY, "find-controller")
 
     def _fetch_timed_out(self, number: object) -> None:
         """Switch to the next voter if the last metadata fetch got no response."""

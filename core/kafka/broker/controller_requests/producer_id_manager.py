@@ -51,9 +51,9 @@ class ProducerIdManager:
         self._prefetch_at = 0
         self._not_before = 0
         self._waiting = []
-        broker.handlers[InitProducerIdRequest] = self._init_producer_id
-        broker.handlers[AllocateProducerIdsResponse] = self._handle_block
-        broker.timers.update({"producer-ids": self._request_block})
+        broker.node.handlers[InitProducerIdRequest] = self._init_producer_id
+        broker.node.handlers[AllocateProducerIdsResponse] = self._handle_block
+        broker.node.timers.update({"producer-ids": self._request_block})
 
     def reset(self) -> None:
         """Forget the blocks, because the process has ended. The remaining producer IDs in the broker's blocks are never assigned."""
@@ -98,7 +98,7 @@ class ProducerIdManager:
         if self._waiting:
             self.request_block()
             if not self.broker.by_hand:
-                self.broker.timer(RETRY, "producer-ids")
+                self.broker.node.timer(RETRY, "producer-ids")
 
     def _handle_block(self, response: AllocateProducerIdsResponse, _: str) -> None:
         """Adopt a block if it is valid (`RPCProducerIdManager#handleAllocateProducerIdsResponse`)."""
@@ -119,6 +119,6 @@ class ProducerIdManager:
             sender, request = self._waiting.pop(0)
             producer_id = self._take()
             broker.journal.emit(events.ProducerIdGiven.kind, broker.id, request.producer, producer_id)
-            broker.reply(sender, InitProducerIdResponse(request.correlation, producer_id))
+            broker.node.reply(sender, InitProducerIdResponse(request.correlation, producer_id))
         if self._waiting:
             self._request_block(None)

@@ -273,13 +273,13 @@ class Fetcher:
                 lookup = lookup or state
         if asking:
             correlation = self._begin_request()
-            self.broker.send(self.address, OffsetsForLeaderEpochRequest(correlation, self.broker.id, self.number, tuple(asking)))
+            self.broker.node.send(self.address, OffsetsForLeaderEpochRequest(correlation, self.broker.id, self.number, tuple(asking)))
             return True
         if lookup is not None:
             correlation = self._begin_request()
             lookup.sent_epoch = lookup.leader_epoch
             request = ListOffsetsRequest(correlation, self.broker.id, self.number, lookup.partition.tp, lookup.leader_epoch)
-            self.broker.send(self.address, request)
+            self.broker.node.send(self.address, request)
             return True
         return False
 
@@ -375,7 +375,7 @@ class Fetcher:
         self.moved.clear()
         self.prepared = True
         self.forgotten.clear()
-        broker.send(self.address, request)
+        broker.node.send(self.address, request)
 
     def _would_repeat(self) -> bool:
         """Return whether the fetcher would immediately repeat the current fetch after an empty response."""
@@ -428,7 +428,7 @@ class Fetcher:
     def _arm_wake(self, time: int) -> None:
         if self.waking_at < 0 or time < self.waking_at:
             self.waking_at = time
-            self.broker.timer(time - self.broker.journal.now, "fetcher-wake", (self.leader, self.number))
+            self.broker.node.timer(time - self.broker.journal.now, "fetcher-wake", (self.leader, self.number))
 
     def arm_timeout(self) -> None:
         """Arm the timer that expires when the request in flight is older than replica.socket.timeout.ms.
@@ -439,7 +439,7 @@ class Fetcher:
         broker = self.broker
         self.timeout_at = due = max(self.sent_at + broker.config.fetch_timeout, broker.journal.now + 1)
         timer = Timer("fetcher-watch", (self.leader, self.number))
-        self.poll.client_timer(due, broker.incarnation, timer, self.sent_cause)
+        self.poll.client_timer(due, broker.node.incarnation, timer, self.sent_cause)
 
     def timeout_changed(self) -> None:
         """Apply a new value of replica.socket.timeout.ms to all requests, including the one in flight."""
@@ -457,8 +457,8 @@ class Fetcher:
         if not self.in_flight or self.poll.elided:
             return
         if now == due >= self.sent_at + broker.config.fetch_timeout:  # a paused process first handles the messages that have arrived
-            broker.journal.blame(broker.why_silent(self.address, self.sent_at) or (self.sent_cause,))
-            broker.network.disconnect(broker.address, self.address)
+            broker.journal.blame(broker.node.why_silent(self.address, self.sent_at) or (self.sent_cause,))
+            broker.network.disconnect(broker.node.address, self.address)
             self.disconnected(errors.REQUEST_TIMED_OUT)
         else:
             self.arm_timeout()

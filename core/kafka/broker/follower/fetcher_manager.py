@@ -43,14 +43,14 @@ class ReplicaFetcherManager:
         self.fetchers = {}
         self.failed_partitions = {}
         self.shutting_down = {}
-        broker.handlers.update(
+        broker.node.handlers.update(
             {
                 FetchResponse: self._handle_fetch_response,
                 OffsetsForLeaderEpochResponse: self._handle_epoch_end_offsets,
                 ListOffsetsResponse: self._handle_offsets_response,
             }
         )
-        broker.timers.update({"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_timeout})
+        broker.node.timers.update({"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_timeout})
 
     def refresh_settings(self, *, timeout_changed: bool) -> None:
         """Read the settings again, because they might have changed. `timeout_changed` tells that replica.socket.timeout.ms has changed."""

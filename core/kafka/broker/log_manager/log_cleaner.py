@@ -48,7 +48,7 @@ class LogCleaner:
         broker = self.broker
         if not self.armed and not broker.by_hand and self.enabled and any(config.compact for config in self.configs.values()):
             self.armed = True
-            broker.timer(broker.settings.us("log.cleaner.backoff.ms", broker=broker.id), "log-cleaner")
+            broker.node.timer(broker.settings.us("log.cleaner.backoff.ms", broker=broker.id), "log-cleaner")
 
     def run(self) -> None:
         """Clean logs, the dirtiest first, until none has enough to clean (`LogCleaner.CleanerThread#doWork`)."""

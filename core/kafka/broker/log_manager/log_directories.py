@@ -76,7 +76,7 @@ class LogDirectories:
         self.slow = 0
         self.busy_until = 0
         self._undelayed: dict[type, Handler] = {}
-        broker.timers.update(
+        broker.node.timers.update(
             {
                 "dir-failure-timeout": self._failure_timeout,
                 "move-replica": self._copy,
@@ -107,7 +107,7 @@ class LogDirectories:
         gone = disk.fail(number)
         journal = broker.journal
         journal.cause = journal.emit(events.LogDirFailed.kind, broker.id, number, len(gone))
-        broker.network.disturbances.begin(broker.address, STORAGE, journal.cause, journal.now)
+        broker.network.disturbances.begin(broker.node.address, STORAGE, journal.cause, journal.now)
         if not self.online_ids() or not broker.release.survives_failed_dir:
             self.handler.stop("halted")
         else:
@@ -122,7 +122,7 @@ class LogDirectories:
         self.unreported[directory] = None
         self.handler.report_directories()
         if not broker.by_hand:
-            broker.timer(broker.settings.us("log.dir.failure.timeout.ms", broker=broker.id), "dir-failure-timeout", directory)
+            broker.node.timer(broker.settings.us("log.dir.failure.timeout.ms", broker=broker.id), "dir-failure-timeout", directory)
 
     def reported(self, directories: tuple[str, ...]) -> None:
         """Record that the controller has confirmed failed directories."""
@@ -182,7 +182,7 @@ class LogDirectories:
         for fetched in fetched_ranges(log.records.read(future.leo, log.leo, COPY_CHUNK)):
             future.leo = fetched.end
             read += fetched.bytes
-        self.broker.timer(max(COPY_PAUSE, read * SECOND // self.copy_speed), "move-replica", about)
+        self.broker.node.timer(max(COPY_PAUSE, read * SECOND // self.copy_speed), "move-replica", about)
 
     def _swap(self, tp: TopicPartition, future: FutureReplica) -> None:
         """Replace the current replica with the copy, which now has the same end offset
@@ -207,14 +207,14 @@ class LogDirectories:
         self.slow = delay
         cause = broker.journal.emit(events.DiskSlowed.kind, broker.id, delay)
         if delay:
-            broker.network.disturbances.begin(broker.address, SLOW, cause, broker.journal.now)
+            broker.network.disturbances.begin(broker.node.address, SLOW, cause, broker.journal.now)
         else:
-            broker.network.disturbances.end(broker.address, SLOW, broker.journal.now)
+            broker.network.disturbances.end(broker.node.address, SLOW, broker.journal.now)
         self._record_if_behind()
         if not self._undelayed:
-            self._undelayed = {kind: broker.handlers[kind] for kind in (ProduceRequest, FetchResponse)}
+            self._undelayed = {kind: broker.node.handlers[kind] for kind in (ProduceRequest, FetchResponse)}
         for kind, handler in self._undelayed.items():
-            broker.handlers[kind] = self._write if delay or self.busy_until > broker.journal.now else handler
+            broker.node.handlers[kind] = self._write if delay or self.busy_until > broker.journal.now else handler
 
     def is_slow(self) -> bool:
         """Return whether a write takes time, which is the case if the disk is slow or earlier writes have not finished."""
@@ -239,11 +239,11 @@ class LogDirectories:
             return
         self.busy_until = max(self.busy_until, now) + self.slow
         self._record_if_behind()
-        broker.timer(self.busy_until - now, "disk-write", (message, sender))
+        broker.node.timer(self.busy_until - now, "disk-write", (message, sender))
 
     def _written(self, about: object) -> None:
         assert isinstance(about, tuple)
         message, sender = about
         self._undelayed[type(message)](message, sender)
         if not self.slow and self.busy_until <= self.broker.journal.now:
-            self.broker.handlers.update(self._undelayed)
+            self.broker.node.handlers.update(self._undelayed)

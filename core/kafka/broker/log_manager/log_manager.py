@@ -45,7 +45,7 @@ class LogManager:
         self._partitions = partitions
         self.configs = {}
         self.cleaner = LogCleaner(broker, self.configs)
-        broker.timers.update(
+        broker.node.timers.update(
             {
                 "checkpoint": self._checkpoint_due,
                 "log-checkpoint": self._log_checkpoint_due,
@@ -83,12 +83,12 @@ class LogManager:
     def arm(self) -> None:
         """Set the timers of all tasks."""
         broker = self._broker
-        broker.timer(broker.config.checkpoint_interval, "checkpoint")
-        broker.timer(INITIAL_TASK_DELAY, "log-checkpoint")
-        broker.timer(INITIAL_TASK_DELAY, "log-start-checkpoint")
-        broker.timer(INITIAL_TASK_DELAY, "retention")
+        broker.node.timer(broker.config.checkpoint_interval, "checkpoint")
+        broker.node.timer(INITIAL_TASK_DELAY, "log-checkpoint")
+        broker.node.timer(INITIAL_TASK_DELAY, "log-start-checkpoint")
+        broker.node.timer(INITIAL_TASK_DELAY, "retention")
         if broker.config.flush_check_interval < NEVER:
-            broker.timer(INITIAL_TASK_DELAY, "log-flush")
+            broker.node.timer(INITIAL_TASK_DELAY, "log-flush")
         self.arm_cleaner()
 
     def arm_cleaner(self) -> None:
@@ -97,7 +97,7 @@ class LogManager:
             self.cleaner.arm()
 
     def _checkpoint_due(self, _: object) -> None:
-        self._broker.timer(self._broker.config.checkpoint_interval, "checkpoint")
+        self._broker.node.timer(self._broker.config.checkpoint_interval, "checkpoint")
         self.checkpoint_high_watermarks()
 
     def checkpoint_high_watermarks(self) -> None:
@@ -109,7 +109,7 @@ class LogManager:
 
     def _log_checkpoint_due(self, _: object) -> None:
         broker = self._broker
-        broker.timer(broker.config.recovery_point_interval, "log-checkpoint")
+        broker.node.timer(broker.config.recovery_point_interval, "log-checkpoint")
         count = len(broker.disk.touched)
         if count:
             broker.disk.checkpoint_recovery_points()
@@ -117,18 +117,18 @@ class LogManager:
 
     def _log_start_checkpoint_due(self, _: object) -> None:
         broker = self._broker
-        broker.timer(broker.config.log_start_interval, "log-start-checkpoint")
+        broker.node.timer(broker.config.log_start_interval, "log-start-checkpoint")
         if broker.disk.moved_starts:
             broker.disk.checkpoint_log_starts()
 
     def _flush_due(self, _: object) -> None:
         broker, disk = self._broker, self._broker.disk
-        broker.timer(broker.config.flush_check_interval, "log-flush")
+        broker.node.timer(broker.config.flush_check_interval, "log-flush")
         for tp, start in disk.flush_dirty(broker.journal.now):
             broker.journal.emit(events.LogFlushed.kind, broker.id, tp.topic, tp.partition, start, disk.logs[tp].leo)
 
     def _retention_due(self, _: object) -> None:
-        self._broker.timer(self._broker.config.retention_interval, "retention")
+        self._broker.node.timer(self._broker.config.retention_interval, "retention")
         self.delete_old_segments()
 
     def delete_old_segments(self) -> None:

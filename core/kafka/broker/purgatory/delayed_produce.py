@@ -139,7 +139,7 @@ class DelayedProduces:
             return
         broker = self.broker
         now, writes = broker.journal.now, list(self.waiting)
-        broker.journal.blame(broker.network.disturbances.anywhere(now - broker.config.lag_max, now, (broker.address,), is_broker))
+        broker.journal.blame(broker.network.disturbances.anywhere(now - broker.config.lag_max, now, (broker.node.address,), is_broker))
         self.waiting.clear()
         self.waiting.extend(write for write in writes if write.deadline > now)
         for write in writes:
@@ -153,4 +153,4 @@ class DelayedProduces:
         now = self.broker.journal.now
         if not now < self.timer_due <= deadline:
             self.timer_due = deadline
-            self.broker.timer(deadline - now, "produce-expiry", self.tp)
+            self.broker.node.timer(deadline - now, "produce-expiry", self.tp)

@@ -18,9 +18,9 @@ def send_produce_response(
     With acks=0, there is no response. If a request with acks=0 causes an error, the broker closes the connection.
     """
     if request.acks != 0:
-        broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term, log_start))
+        broker.node.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term, log_start))
     elif error != errors.NONE:
-        broker.network.close(broker.address, sender, broker.journal.now, broker.journal.cause)
+        broker.network.close(broker.node.address, sender, broker.journal.now, broker.journal.cause)
 
 
 def refuse_produce(

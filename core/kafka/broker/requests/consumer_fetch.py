@@ -83,7 +83,7 @@ class DelayedConsumerFetch:
             partition = self.hosted.online.get(tp)
             if partition is not None:
                 partition.remove_consumer(self)
-        self.broker.reply(self.sender, answer)
+        self.broker.node.reply(self.sender, answer)
 
 
 def read_for_consumer(

@@ -53,8 +53,8 @@ class FetchManager:
         self.sessions = {}
         self.possibly_late = {}
         self.quota = ReplicationQuota()
-        broker.handlers.update({FetchRequest: self._fetch})
-        broker.timers.update({"fetch-expiry": self._fetch_expired})
+        broker.node.handlers.update({FetchRequest: self._fetch})
+        broker.node.timers.update({"fetch-expiry": self._fetch_expired})
 
     def reset(self) -> None:
         """Forget all sessions, because the process has ended."""
@@ -83,7 +83,7 @@ class FetchManager:
         """
         broker, session = self.broker, self._session_of(request, sender)
         if session is None:
-            broker.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
+            broker.node.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
         taken = session.take_dirty()
         entries = self._hold_back_throttled(taken, session, request) if self.quota.limits else taken
@@ -260,7 +260,7 @@ class FetchManager:
                 partition = self.partitions.get(part.tp)
                 if part.records and partition is not None and quota.is_throttled(part.tp, reassigned=bool(partition.adding)):
                     quota.record(self.broker.journal.now, sum(fetched.bytes for fetched in part.records))
-        journal, address = self.broker.journal, self.broker.address
+        journal, address = self.broker.journal, self.broker.node.address
         if news:
             self.broker.network.send(address, session.address, response, journal.now, journal.cause, reply=True)
         else:
@@ -358,7 +358,7 @@ class FetchManager:
         if session.timer_due < 0 or session.timer_due > session.deadline:
             session.timer_due = session.deadline
             expiry = Timer("fetch-expiry", (session.follower, session.fetcher))
-            session.poll.server_timer(session.timer_due, self.broker.incarnation, expiry, session.cause)
+            session.poll.server_timer(session.timer_due, self.broker.node.incarnation, expiry, session.cause)
 
     def _close(self, session: FetchSession) -> None:
         session.parked = None

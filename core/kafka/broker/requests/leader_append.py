@@ -217,7 +217,7 @@ def _why_refused(partition: Partition, sender: str, request: ProduceRequest, err
     ended, now, sent_by = disturbances.last_change((tp, request.producer_id)), broker.journal.now, broker.journal.cause
     if request.attempt > 1:
         return (sent_by, ended)
-    late = disturbances.between(sender, broker.address, now - request.timeout, now) if ended > sent_by else ()
+    late = disturbances.between(sender, broker.node.address, now - request.timeout, now) if ended > sent_by else ()
     return (*late[: MAX_CAUSES - 2], ended)
 
 

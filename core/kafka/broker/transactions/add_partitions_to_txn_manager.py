@@ -111,8 +111,8 @@ class AddPartitionsToTxnManager:
         self.hosted = hosted
         self.in_flight = {}
         self.queued = {}
-        broker.handlers[AddPartitionsToTxnResponse] = self._handle_response
-        broker.timers.update({"verify-again": self._ask, "verification-timeout": self._timed_out})
+        broker.node.handlers[AddPartitionsToTxnResponse] = self._handle_response
+        broker.node.timers.update({"verify-again": self._ask, "verification-timeout": self._timed_out})
 
     def reset(self) -> None:
         """Drop all state, because the process has ended."""
@@ -187,8 +187,8 @@ class AddPartitionsToTxnManager:
         asked = AddPartitionsToTxnRequest(
             correlation, batch.transactional_id, batch.producer_id, batch.producer_epoch, (batch.tp,), not batch.adds_partition, version
         )  # fmt: skip
-        self.broker.send(broker_address(verification.node), asked)
-        self.broker.timer(self.broker.config.request_timeout, "verification-timeout", correlation)
+        self.broker.node.send(broker_address(verification.node), asked)
+        self.broker.node.timer(self.broker.config.request_timeout, "verification-timeout", correlation)
 
     def _handle_response(self, response: AddPartitionsToTxnResponse, _: str) -> None:
         verification = self.in_flight.pop(response.correlation, None)
@@ -219,7 +219,7 @@ class AddPartitionsToTxnManager:
         batch, completion, broker = verification.batch, verification.completion, self.broker
         retries = error == errors.CONCURRENT_TRANSACTIONS and completion.retries_concurrent
         if retries and broker.journal.now - verification.since < MAX_RETRY:
-            broker.timer(RETRY_BACKOFF, "verify-again", verification)
+            broker.node.timer(RETRY_BACKOFF, "verify-again", verification)
             return
         partition = self.hosted.online.get(batch.tp)
         if error != errors.NONE and partition is not None and partition.is_leader:

@@ -47,7 +47,7 @@ class MarkersWrite:
         self.results = (*self.results, (producer_id, tp, error))
         self.missing -= 1
         if not self.missing:
-            self.broker.reply(self.sender, WriteTxnMarkersResponse(self.correlation, self.results))
+            self.broker.node.reply(self.sender, WriteTxnMarkersResponse(self.correlation, self.results))
 
 
 class MarkerAppend:

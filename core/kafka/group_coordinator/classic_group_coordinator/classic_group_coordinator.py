@@ -44,7 +44,7 @@ class ClassicGroupCoordinator:
         self.rebalances = Rebalances(broker, groups)
         self.joins = GroupJoins(self.rebalances)
         self.syncs = GroupSyncs(self.rebalances)
-        broker.timers[TIMER] = self._write_timed_out
+        broker.node.timers[TIMER] = self._write_timed_out
 
     def _write_timed_out(self, write: object) -> None:
         assert isinstance(write, GroupWrite)
@@ -87,7 +87,7 @@ class ClassicGroupCoordinator:
             cache.deferred.respond(sender, response, response)
             return
         self.rebalances.emit(events.GroupRequestRefused.kind, request.group, "Heartbeat", error)
-        self.broker.reply(sender, response)
+        self.broker.node.reply(sender, response)
 
     def _heartbeat_of(self, cache: GroupCache, group: ClassicGroup, request: HeartbeatRequest) -> str:
         release = self.rebalances.release
@@ -124,7 +124,7 @@ class ClassicGroupCoordinator:
             error = errors.COORDINATOR_NOT_AVAILABLE
         if error != errors.NONE:
             self.rebalances.emit(events.GroupRequestRefused.kind, request.group, "LeaveGroup", error)
-            self.broker.reply(sender, LeaveGroupResponse(request.correlation, error, ()))
+            self.broker.node.reply(sender, LeaveGroupResponse(request.correlation, error, ()))
             return
         assert cache is not None, "checked"
         assert known is not None, "checked"
@@ -135,7 +135,7 @@ class ClassicGroupCoordinator:
         response = LeaveGroupResponse(request.correlation, errors.NONE, results)
         waits = self.rebalances.release.responses_wait_for_writes
         if not waits:
-            self.broker.reply(sender, response)
+            self.broker.node.reply(sender, response)
         if leaves:
             left = [member_id or instance_id for member_id, instance_id in request.members]
             self.rebalances.after_removal(cache, group, f"{', '.join(left)} left")

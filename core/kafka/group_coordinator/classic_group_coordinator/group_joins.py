@@ -35,7 +35,7 @@ class NewGroup:
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
         """Send the response or, if the write failed, the error."""
         response = self.response if error == errors.NONE else JoinGroupResponse(self.parked.correlation, error, "")
-        self.broker.reply(self.parked.sender, response)
+        self.broker.node.reply(self.parked.sender, response)
 
 
 class GroupJoins:
@@ -93,7 +93,7 @@ class GroupJoins:
 
     def _refuse(self, request: JoinGroupRequest, sender: str, error: str) -> None:
         self.rebalances.emit(events.GroupRequestRefused.kind, request.group, "JoinGroup", error)
-        self.broker.reply(sender, JoinGroupResponse(request.correlation, error, request.member_id))
+        self.broker.node.reply(sender, JoinGroupResponse(request.correlation, error, request.member_id))
 
     # --- a client without a member ID ------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class GroupJoins:
                 then = NewGroup(self.broker, Parked(sender, request.correlation), response)
                 self.rebalances.write(cache, group, {}, then)
             else:
-                self.broker.reply(sender, response)
+                self.broker.node.reply(sender, response)
 
     def new_member_id(self, cache: GroupCache, group: ClassicGroup, request: JoinGroupRequest, *, bare: bool = False) -> str:
         """Return a new member ID. Kafka appends a random UUID; in isrlab, the suffix is a number that is computed from the state of the
@@ -169,7 +169,7 @@ class GroupJoins:
 
     def _answer_again(self, group: ClassicGroup, member: ClassicGroupMember, request: JoinGroupRequest, sender: str) -> None:
         """Send the response for the current generation again, because nothing has changed."""
-        self.broker.reply(sender, self.rebalances.join_response(group, member)._replace(correlation=request.correlation))
+        self.broker.node.reply(sender, self.rebalances.join_response(group, member)._replace(correlation=request.correlation))
 
     @staticmethod
     def _update(member: ClassicGroupMember, request: JoinGroupRequest, sender: str) -> None:

@@ -71,7 +71,7 @@ class GroupSyncs:
             error = errors.UNKNOWN_MEMBER_ID if known is None else self._error(known.classic, request)
         if error != errors.NONE:
             self.rebalances.emit(events.GroupRequestRefused.kind, request.group, "SyncGroup", error)
-            self.broker.reply(sender, SyncGroupResponse(request.correlation, error, ()))
+            self.broker.node.reply(sender, SyncGroupResponse(request.correlation, error, ()))
             return
         assert cache is not None, "checked"
         assert known is not None, "checked"
@@ -79,7 +79,7 @@ class GroupSyncs:
         member = group.members[request.member_id]
         group.pending_syncs.pop(member.member_id, None)
         if group.state is GroupState.STABLE:
-            self.broker.reply(sender, SyncGroupResponse(request.correlation, errors.NONE, member.assignment))
+            self.broker.node.reply(sender, SyncGroupResponse(request.correlation, errors.NONE, member.assignment))
             return
         member.sync = Parked(sender, request.correlation)
         cache.deferred.limit(sender, SyncGroupResponse(request.correlation, errors.NONE, ()), member)

@@ -77,7 +77,7 @@ class GroupWrite:
         deadline = broker.journal.now + timeout
         if broker.release.commits_below_min_isr:
             deadline = FOREVER
-            broker.timer(timeout, TIMER, self)
+            broker.node.timer(timeout, TIMER, self)
         below = broker.release.commits_below_min_isr
         self.cache.deferred.append(partition_of(self.cache.partition), self._batch, deadline, self, below_min_isr=below)
 

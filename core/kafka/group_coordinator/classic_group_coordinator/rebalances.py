@@ -37,7 +37,7 @@ class Rebalances:
         self.groups = groups
         self.sessions = Sessions(broker)
         self.nothing = Nothing()
-        broker.timers.update(
+        broker.node.timers.update(
             {
                 "group-initial-delay": self._initial_delay_over,
                 "group-rebalance": self._rebalance_timeout_over,
@@ -77,7 +77,7 @@ class Rebalances:
             self.answer_join(member, JoinGroupResponse(0, errors.REBALANCE_IN_PROGRESS, member.member_id))
             parked, member.sync = member.sync, None
             if parked is not None:
-                self.broker.reply(parked.sender, SyncGroupResponse(parked.correlation, errors.REBALANCE_IN_PROGRESS, ()))
+                self.broker.node.reply(parked.sender, SyncGroupResponse(parked.correlation, errors.REBALANCE_IN_PROGRESS, ()))
 
     # --- the join phase --------------------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Rebalances:
         """Answer a member's JoinGroup request, if one is waiting (`ClassicGroup#completeJoinFuture`)."""
         parked, member.join = member.join, None
         if parked is not None:
-            self.broker.reply(parked.sender, response._replace(correlation=parked.correlation))
+            self.broker.node.reply(parked.sender, response._replace(correlation=parked.correlation))
 
     # --- the sync phase --------------------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class Rebalances:
         parked, member.sync = member.sync, None
         if parked is not None:
             assignment = member.assignment if error == errors.NONE else ()
-            self.broker.reply(parked.sender, SyncGroupResponse(parked.correlation, error, assignment))
+            self.broker.node.reply(parked.sender, SyncGroupResponse(parked.correlation, error, assignment))
             self.sessions.renew(cache, group, member)
 
     def fail_syncs(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
@@ -214,7 +214,7 @@ class Rebalances:
 
     def _blame(self, member: ClassicGroupMember, timeout: int) -> None:
         """Blame what kept a member silent for a timeout in µs."""
-        self.broker.journal.blame(self.broker.why_silent(member.client, self.broker.journal.now - timeout))
+        self.broker.journal.blame(self.broker.node.why_silent(member.client, self.broker.journal.now - timeout))
 
     def emit_removal(self, group: ClassicGroup, member_id: str, reason: str) -> None:
         """Record that a member was removed. `reason` is the value of the event's column `reason`."""

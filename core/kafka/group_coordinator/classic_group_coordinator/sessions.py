@@ -35,7 +35,7 @@ class Sessions:
 
     def arm(self, cache: GroupCache, group: ClassicGroup, delay: int, timer: str, detail: object) -> None:
         """Set a timer for a group. The timer fires after a delay, given in µs."""
-        self.broker.timer(delay, timer, (cache.partition, cache.coordinator_epoch, group.name, detail))
+        self.broker.node.timer(delay, timer, (cache.partition, cache.coordinator_epoch, group.name, detail))
 
     def renew(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember, timeout: int = 0) -> None:
         """Restart a member's session. The session ends after the member's session timeout or, if `timeout` (µs) is not 0, after that

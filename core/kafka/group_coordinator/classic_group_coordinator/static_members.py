@@ -68,19 +68,19 @@ class Replacement:
         if error != errors.NONE:
             if self.new_id in group.members:
                 group.replace_static_member(self.new_id, self.old_id).protocols = self.old_protocols
-            rebalances.broker.reply(sender, JoinGroupResponse(correlation, error, ""))
+            rebalances.broker.node.reply(sender, JoinGroupResponse(correlation, error, ""))
             return
         member = group.members.get(self.new_id)
         if member is None:
-            rebalances.broker.reply(sender, JoinGroupResponse(correlation, errors.UNKNOWN_MEMBER_ID, ""))
+            rebalances.broker.node.reply(sender, JoinGroupResponse(correlation, errors.UNKNOWN_MEMBER_ID, ""))
         elif rebalances.release.skips_assignment:
             leads = member.member_id == group.leader
             response = rebalances.join_response(group, member)
-            rebalances.broker.reply(sender, response._replace(correlation=correlation, skip_assignment=leads))
+            rebalances.broker.node.reply(sender, response._replace(correlation=correlation, skip_assignment=leads))
         else:
             # The former leader's ID makes a returning leader behave as a follower.
             response = JoinGroupResponse(correlation, errors.NONE, self.new_id, group.generation, group.protocol, self.old_leader)
-            rebalances.broker.reply(sender, response)
+            rebalances.broker.node.reply(sender, response)
 
 
 class StaticMembers:
@@ -104,7 +104,7 @@ class StaticMembers:
         rebalances.answer_join(member, JoinGroupResponse(0, errors.FENCED_INSTANCE_ID, old_id))
         parked, member.sync = member.sync, None
         if parked is not None:
-            self.broker.reply(parked.sender, SyncGroupResponse(parked.correlation, errors.FENCED_INSTANCE_ID, ()))
+            self.broker.node.reply(parked.sender, SyncGroupResponse(parked.correlation, errors.FENCED_INSTANCE_ID, ()))
         group.replace_static_member(old_id, new_id)
         member.timer_due = NO_DEADLINE  # the timer names the old ID
         member.client, member.protocols = request.client, request.protocols

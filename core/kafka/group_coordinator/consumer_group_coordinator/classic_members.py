@@ -50,7 +50,7 @@ class ClassicMembers:
         self.classic = classic
         self.changes = changes
         self.deadlines = deadlines
-        self.broker.handlers.update(
+        self.broker.node.handlers.update(
             {JoinGroupRequest: self._join, SyncGroupRequest: self._sync, HeartbeatRequest: self._heartbeat, LeaveGroupRequest: self._leave}
         )
 
@@ -84,7 +84,7 @@ class ClassicMembers:
             error = self._join_consumer_group(*found, request, sender)
         if error != errors.NONE:
             self._refuse(request.group, "JoinGroup", error)
-            self.broker.reply(sender, JoinGroupResponse(request.correlation, error, request.member_id))
+            self.broker.node.reply(sender, JoinGroupResponse(request.correlation, error, request.member_id))
 
     def _join_consumer_group(self, cache: GroupCache, group: ConsumerGroup, request: JoinGroupRequest, sender: str) -> str:
         """Let a client join, or let a member take its next step (`#classicGroupJoinToConsumerGroup`). Return the error that the caller must
@@ -98,7 +98,7 @@ class ClassicMembers:
             return result.error
         if not request.member_id and not request.instance_id and self.broker.release.requires_member_id:
             changes.emit(events.MemberIdGiven.kind, group.name, member_id)
-            self.broker.reply(sender, JoinGroupResponse(request.correlation, errors.MEMBER_ID_REQUIRED, member_id))
+            self.broker.node.reply(sender, JoinGroupResponse(request.correlation, errors.MEMBER_ID_REQUIRED, member_id))
             return errors.NONE
         former = group.static_members.get(request.instance_id) if request.instance_id else None
         replaces_consumer = former is not None and former != member_id and group.members[former].classic is None
@@ -142,7 +142,7 @@ class ClassicMembers:
                 error = errors.INCONSISTENT_GROUP_PROTOCOL
         if error != errors.NONE:
             self._refuse(request.group, "SyncGroup", error)
-            self.broker.reply(sender, SyncGroupResponse(request.correlation, error, ()))
+            self.broker.node.reply(sender, SyncGroupResponse(request.correlation, error, ()))
             return
         self.deadlines.synced(group, member)
         self.deadlines.renew_session(cache, group, member)
@@ -159,7 +159,7 @@ class ClassicMembers:
         error = group.member_error(request.member_id, request.instance_id, request.generation)
         if error != errors.NONE:
             self._refuse(request.group, "Heartbeat", error)
-            self.broker.reply(sender, HeartbeatResponse(request.correlation, error))
+            self.broker.node.reply(sender, HeartbeatResponse(request.correlation, error))
             return
         member = group.members[request.member_id]
         self.deadlines.renew_session(cache, group, member)
@@ -190,7 +190,7 @@ class ClassicMembers:
         error = self.changes.remove(cache, group, tuple(leaving.values())) if leaving else errors.NONE
         failure = LeaveGroupResponse(request.correlation, error, ())
         if error != errors.NONE:
-            self.broker.reply(sender, failure)
+            self.broker.node.reply(sender, failure)
         else:
             cache.deferred.respond(sender, LeaveGroupResponse(request.correlation, errors.NONE, tuple(results)), failure)
 

@@ -49,7 +49,7 @@ class ConsumerGroupCoordinator:
         self.changes = GroupChanges(broker, groups, classic.rebalances)
         self.deadlines = MemberDeadlines(broker, groups, self.changes)
         self.classic_members = ClassicMembers(classic, self.changes, self.deadlines)
-        broker.handlers[ConsumerGroupHeartbeatRequest] = self._heartbeat
+        broker.node.handlers[ConsumerGroupHeartbeatRequest] = self._heartbeat
 
     def loaded(self, cache: GroupCache) -> None:
         """Restart the sessions of all members (`#onLoaded`)."""
@@ -75,7 +75,7 @@ class ConsumerGroupCoordinator:
             if error == errors.NONE:
                 return
         self.changes.emit(events.GroupRequestRefused.kind, request.group, "ConsumerGroupHeartbeat", error)
-        self.broker.reply(sender, ConsumerGroupHeartbeatResponse(request.correlation, error))
+        self.broker.node.reply(sender, ConsumerGroupHeartbeatResponse(request.correlation, error))
 
     def _error(self, request: ConsumerGroupHeartbeatRequest, group: ConsumerGroup | None) -> str:
         """Return the error that a request gets regardless of the state of its group; NONE if there is none."""

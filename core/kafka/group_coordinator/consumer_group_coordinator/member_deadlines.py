@@ -37,7 +37,7 @@ class MemberDeadlines:
         self.broker = broker
         self.groups = groups
         self.fences = fences
-        broker.timers.update(
+        broker.node.timers.update(
             {
                 "consumer-session": self._session_timer,
                 "consumer-rebalance": self._rebalance_timer,
@@ -68,7 +68,7 @@ class MemberDeadlines:
 
     def _arm(self, cache: GroupCache, group: ConsumerGroup, member_id: str, delay: int, timer: str) -> None:
         about: MemberTimer = (cache.partition, cache.coordinator_epoch, group.name, member_id)
-        self.broker.timer(delay, timer, about)
+        self.broker.node.timer(delay, timer, about)
 
     def _timed_member(self, about: object) -> Found | None:
         """Return the member that a timer belongs to; None if this broker no longer coordinates the member's group."""
@@ -108,7 +108,7 @@ class MemberDeadlines:
             timeout = member.classic.session_timeout
         else:
             timeout = self.broker.settings.us("group.consumer.session.timeout.ms", broker=self.broker.id)
-        self.broker.journal.blame(self.broker.why_silent(member.client, self.broker.journal.now - timeout))
+        self.broker.journal.blame(self.broker.node.why_silent(member.client, self.broker.journal.now - timeout))
         self.fences.fence(cache, group, member, why)
 
     # --- rebalances ------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class BrokerChanges(ControllerComponent):
     def handle_controlled_shutdown(self, request: ControlledShutdownRequest, sender: str) -> None:
         """Handle a broker's request to shut down. If this broker is not the controller, the response is NOT_CONTROLLER."""
         if not self.queue.active:
-            self.broker.reply(sender, ControlledShutdownResponse(errors.NOT_CONTROLLER, -1))
+            self.broker.node.reply(sender, ControlledShutdownResponse(errors.NOT_CONTROLLER, -1))
             return
         self.queue.put(self._shut_down, request.broker, sender)
 
@@ -133,7 +133,7 @@ class BrokerChanges(ControllerComponent):
     def _respond_to_shutdown(self, leaving: int, sender: str) -> None:
         states = self.context.states.items()
         remaining = sum(1 for tp, state in states if state.leader == leaving and self._must_move(leaving, tp, state))
-        self.broker.reply(sender, ControlledShutdownResponse(errors.NONE, remaining))
+        self.broker.node.reply(sender, ControlledShutdownResponse(errors.NONE, remaining))
         self.queue.done()
 
     # --- log directories -------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class ControllerBase:
     def resign(self, reason: str) -> None:
         """Resign as controller (`KafkaController#onControllerResignation`)."""
         if self.active:
-            self.journal.emit(events.ControllerResigned.kind, self.broker.address, self.context.epoch, reason, 0)
+            self.journal.emit(events.ControllerResigned.kind, self.broker.node.address, self.context.epoch, reason, 0)
         self.reset()
 
     def reset(self) -> None:

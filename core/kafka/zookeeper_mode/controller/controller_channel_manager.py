@@ -49,7 +49,7 @@ class ControllerChannelManager:
         self._broker = broker
         self._channels: dict[int, Channel] = {}
         self._correlation = 0
-        broker.timers.update({"controller-retry": self._resend, "controller-socket-timeout": self._timed_out})
+        broker.node.timers.update({"controller-retry": self._resend, "controller-socket-timeout": self._timed_out})
 
     def send(self, to: int, request: ControlRequest) -> None:
         """Queue a request for a broker."""
@@ -75,9 +75,9 @@ class ControllerChannelManager:
         request, cause = channel.queue[0]
         journal = broker.journal
         before, journal.cause = journal.cause, cause
-        broker.send(broker_address(to), request._replace(correlation=self._correlation))
+        broker.node.send(broker_address(to), request._replace(correlation=self._correlation))
         if not broker.by_hand:
-            broker.timer(SOCKET_TIMEOUT, "controller-socket-timeout", (to, self._correlation))
+            broker.node.timer(SOCKET_TIMEOUT, "controller-socket-timeout", (to, self._correlation))
         journal.cause = before
 
     def _under_way(self, to: int, correlation: int) -> Channel | None:
@@ -105,7 +105,7 @@ class ControllerChannelManager:
         if self._broker.by_hand:
             self.remove(to)
         else:
-            self._broker.timer(RETRY_BACKOFF, "controller-retry", (to, channel.correlation))
+            self._broker.node.timer(RETRY_BACKOFF, "controller-retry", (to, channel.correlation))
 
     def _resend(self, about: object) -> None:
         assert isinstance(about, tuple)

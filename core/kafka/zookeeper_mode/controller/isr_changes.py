@@ -47,14 +47,14 @@ class IsrChanges(ControllerComponent):
     def handle_alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
         """Handle a leader's ISR proposals. If this broker is not the controller, respond with NOT_CONTROLLER."""
         if not self.queue.active:
-            self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.NOT_CONTROLLER, ()))
+            self.broker.node.reply(sender, AlterPartitionResponse(request.correlation, errors.NOT_CONTROLLER, ()))
             return
         self.queue.put(self._alter_partition, request, sender)
 
     def _alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
         """Write each proposed ISR if the state znode has the expected version (`#processAlterPartition`, 2.7)."""
         if self.context.live.get(request.broker) != request.broker_epoch:
-            self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.STALE_BROKER_EPOCH, ()))
+            self.broker.node.reply(sender, AlterPartitionResponse(request.correlation, errors.STALE_BROKER_EPOCH, ()))
             self.queue.done()
             return
         refused: dict[TopicPartition, str] = {}
@@ -110,6 +110,6 @@ class IsrChanges(ControllerComponent):
         answers = tuple(
             (item.tp, refused.get(item.tp, errors.NONE), self.context.states.get(item.tp), done.get(item.tp, 0)) for item in request.items
         )
-        self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.NONE, answers))
+        self.broker.node.reply(sender, AlterPartitionResponse(request.correlation, errors.NONE, answers))
         self.requests.update_metadata(done)
         self.reassignments.resume(self.queue.done)

@@ -66,7 +66,7 @@ class KafkaController(ControllerBase):
         self.deletions = TopicDeletionManager(self)
         self.broker_changes = BrokerChanges(self, self.partitions, self.reassignments, self.deletions)
         self.elections = LeaderElections(self, self.partitions)
-        broker.handlers.update(
+        broker.node.handlers.update(
             {
                 AlterPartitionRequest: self.isr_changes.handle_alter_partition,
                 ControlledShutdownRequest: self.broker_changes.handle_controlled_shutdown,
@@ -74,7 +74,7 @@ class KafkaController(ControllerBase):
                 ControlResponse: self.deletions.handle_control_response,
             }
         )
-        broker.timers.update({"auto-leader-rebalance": self.elections.balance_due})
+        broker.node.timers.update({"auto-leader-rebalance": self.elections.balance_due})
 
     # --- election --------------------------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class KafkaController(ControllerBase):
             return
         self.context.epoch_version = results[0].version
         self.queue.begin_failover()
-        self.journal.cause = self.journal.emit(events.ControllerElected.kind, self.broker.address, self.context.epoch, 0, 0)
+        self.journal.cause = self.journal.emit(events.ControllerElected.kind, self.broker.node.address, self.context.epoch, 0, 0)
         self.queue.submit(_WATCHED, self._names_read)
 
     def _names_read(self, results: tuple[Result, ...]) -> None:
@@ -152,7 +152,7 @@ class KafkaController(ControllerBase):
         self.partitions.trigger_online_state_change("new controller", self._failover_completed)
 
     def _failover_completed(self) -> None:
-        self.broker.timer(FIRST_BALANCE, "auto-leader-rebalance", self.queue.generation)
+        self.broker.node.timer(FIRST_BALANCE, "auto-leader-rebalance", self.queue.generation)
         self.reassignments.resume(self.queue.done, begin=None)
 
     def boot(self, epoch: int, live: dict[int, int], assignments: dict[TopicPartition, ReplicaAssignment],
@@ -165,7 +165,7 @@ class KafkaController(ControllerBase):
         context.assignments.update(assignments)
         context.states.update(states)
         if not self.broker.by_hand:
-            self.broker.timer(self.elections.balance_interval(), "auto-leader-rebalance", self.queue.generation)
+            self.broker.node.timer(self.elections.balance_interval(), "auto-leader-rebalance", self.queue.generation)
 
     @staticmethod
     def watches(topics: Iterable[str]) -> tuple[Op, ...]:

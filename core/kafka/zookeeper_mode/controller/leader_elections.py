@@ -53,7 +53,7 @@ class LeaderElections(ControllerComponent):
     def balance_due(self, term: object) -> None:
         """Schedule the next check, and move leadership to preferred replicas if auto.leader.rebalance.enable is true."""
         if term == self.queue.generation and self.queue.active and not self.broker.by_hand:
-            self.broker.timer(self.balance_interval(), "auto-leader-rebalance", term)
+            self.broker.node.timer(self.balance_interval(), "auto-leader-rebalance", term)
             if self.broker.settings.flag("auto.leader.rebalance.enable"):
                 self.queue.put(self._balance)
 

@@ -122,7 +122,7 @@ def _do(cluster: Cluster, act: Act, done: list[tuple[int, Act]]) -> None:
 
 def _has_recovered(cluster: Cluster) -> bool:
     """Whether every broker is running, and every partition has a leader and a full ISR."""
-    return all(broker.state is BrokerState.RUNNING for broker in cluster.brokers.values()) and all(
+    return all(broker.context.state is BrokerState.RUNNING for broker in cluster.brokers.values()) and all(
         not is_offline(registration) and not is_under_replicated(registration)
         for registration in cluster.controller.registry.partitions.values()
     )

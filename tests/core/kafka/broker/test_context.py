@@ -1,4 +1,4 @@
-"""Parts of a broker on the context that they share, without a broker."""
+"""Parts of a broker on the context that they share, without a broker: any node will do."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from core.kafka.broker.kraft_metadata_cache import KRaftMetadataCache
 from core.kafka.broker.log_manager.log_manager import LogManager
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.requests.fetch_manager import FetchManager
+from core.sim.node import Node
 from tests.core.node_bench import TP, NodeBench
 
 
@@ -16,7 +17,8 @@ def test_parts_of_a_broker_need_its_context_only() -> None:
     """Each part reads its own settings: the log manager those of logs, the fetch manager the leader's throttle."""
     bench = NodeBench(settings={"retention.ms": 1_000})
     cache = KRaftMetadataCache(bench.metadata, bench.settings.release, {})
-    context = BrokerContext(BrokerSetup(1, None, 1, bench.settings, cache, bench.network, bench.journal, bench.account, by_hand=False))
+    setup = BrokerSetup(1, None, 1, bench.settings, cache, bench.network, bench.journal, bench.account, by_hand=False)
+    context = BrokerContext(setup, Node("b1", bench.network, bench.journal))
     hosted = HostedPartitions(context)
     logs, fetches = LogManager(context, hosted.online), FetchManager(context, hosted)
     log = context.disk.create(TP, logs.config_of("t"), context.release)

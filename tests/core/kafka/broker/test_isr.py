@@ -357,12 +357,12 @@ def test_a_partition_whose_followers_are_all_at_the_log_end_is_not_checked_again
     bench = BrokerBench()
     bench.partition_is((1, 2), (1, 2))
     bench.broker.check_isr()
-    assert [*bench.broker.maybe_out_of_sync] == [TP]
+    assert [*bench.broker.context.maybe_out_of_sync] == [TP]
     bench.fetch(2, 0)
     bench.broker.check_isr()
-    assert [*bench.broker.maybe_out_of_sync] == []
+    assert [*bench.broker.context.maybe_out_of_sync] == []
     bench.produce(5)
-    assert [*bench.broker.maybe_out_of_sync] == [TP]
+    assert [*bench.broker.context.maybe_out_of_sync] == [TP]
 
 
 @pytest.mark.parametrize(

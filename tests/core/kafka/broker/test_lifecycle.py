@@ -75,7 +75,7 @@ def test_3_11_a_killed_broker_that_starts_at_once_waits_for_its_own_session(cont
     assert 5 <= len(refused) <= 8, "one every second would be seven to nine"
     gaps = [later - earlier for earlier, later in itertools.pairwise(refused)]
     assert all(later > 1.5 * earlier for earlier, later in itertools.pairwise(gaps))
-    assert run.brokers[1].state is BrokerState.RUNNING
+    assert run.brokers[1].context.state is BrokerState.RUNNING
 
 
 def test_a_broker_that_dies_while_it_looks_for_the_controller_looks_for_it_again_when_it_starts() -> None:
@@ -100,11 +100,11 @@ def test_a_process_reads_no_metadata_before_it_is_registered() -> None:
     starting(bench)
     bench.sent(MetadataFetchRequest)
     bench.tell()
-    assert (bench.sent(MetadataFetchRequest), bench.broker.metadata_cache.offset) == ([], 0)
+    assert (bench.sent(MetadataFetchRequest), bench.broker.context.metadata_cache.offset) == ([], 0)
     bench.broker.handle(BrokerRegistrationResponse(errors.NONE, bench.register(1, tell=False)), CONTROLLER)
     assert bench.one_sent(MetadataFetchRequest).offset == 0
     bench.tell()
-    assert bench.broker.metadata_cache.offset == len(bench.metadata)
+    assert bench.broker.context.metadata_cache.offset == len(bench.metadata)
 
 
 # Controlled shutdown
@@ -134,7 +134,7 @@ def test_3_11_the_second_heartbeat_of_a_shutdown_comes_sooner() -> None:
 def test_3_11_without_the_controllers_consent_a_broker_ends_after_five_minutes() -> None:
     bench = shutting_down()
     bench.run(299_999)
-    assert bench.broker.state is BrokerState.STOPPING
+    assert bench.broker.context.state is BrokerState.STOPPING
     bench.run(1)
     assert bench.told(events.BrokerStopped) == [(1, "shutdown")]
 

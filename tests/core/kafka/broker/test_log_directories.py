@@ -160,9 +160,9 @@ def test_a_broker_that_cannot_tell_of_a_failed_directory_halts() -> None:
     cluster.do(acts.Cut(("b1", "controller")))
     cluster.do(acts.FailDir(1, 1))
     cluster.run_until(cluster.now + 29 * SECOND)
-    assert cluster.brokers[1].state is BrokerState.RUNNING
+    assert cluster.brokers[1].context.state is BrokerState.RUNNING
     cluster.run_until(cluster.now + 2 * SECOND)
-    assert cluster.brokers[1].state is BrokerState.STOPPED
+    assert cluster.brokers[1].context.state is BrokerState.STOPPED
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_broker_that_cannot_tell_of_a_failed_directory_halts() -> None:
 def test_whether_a_broker_survives_a_failed_directory_depends_on_the_release(release: str, survives: bool) -> None:
     cluster = cluster_of((1, 2), (2, 1), release=release)
     cluster.do(acts.FailDir(1, 1))
-    assert (cluster.brokers[1].state is BrokerState.RUNNING) is survives
+    assert (cluster.brokers[1].context.state is BrokerState.RUNNING) is survives
 
 
 def test_fol_26_a_future_replica_takes_over_when_both_logs_end_at_the_same_offset() -> None:

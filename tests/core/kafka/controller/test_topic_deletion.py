@@ -66,7 +66,7 @@ def test_a_topic_is_deleted_with_its_replicas_its_settings_and_its_account(relea
     cluster.run_until(6 * SECOND)
     assert cluster.partition_view(T0).committed == 4
     assert cluster.settings.integer("min.insync.replicas", topic="t") == 1
-    assert cluster.brokers[3].settings.integer("min.insync.replicas", topic="t") == 1
+    assert cluster.brokers[3].context.settings.integer("min.insync.replicas", topic="t") == 1
     assert (cluster.account.acked, cluster.account.lost) == (14, 0)
 
 

@@ -33,14 +33,14 @@ def made(*controllers: str, release: str = "4.1") -> tuple[Cluster, list[tuple]]
 @pytest.mark.parametrize("controllers", [(), ("c1", "c2", "c3")])
 def test_an_unregistered_broker_leaves_its_isrs_and_is_unknown(controllers: tuple[str, ...]) -> None:
     cluster, events = made(*controllers)
-    epoch = cluster.brokers[1].broker_epoch
+    epoch = cluster.brokers[1].context.broker_epoch
     cluster.do(acts.Unregister(1))
     cluster.run_until(2 * SECOND)
     view = cluster.partition_view(TP)
     assert (view.leader, view.isr, view.replicas) == (2, (2, 3), (1, 2, 3))
     assert [event[3:6] for event in events if event[3] == "broker-unregistered"] == [("broker-unregistered", 1, epoch)]
     for broker in cluster.brokers.values():
-        cache = broker.metadata_cache
+        cache = broker.context.metadata_cache
         assert cache.alive_broker_epoch(1) == -1
         assert not cache.has_alive_broker(1)
         assert not cache.is_isr_eligible(1, -1)
@@ -53,7 +53,7 @@ def test_an_unregistered_broker_leaves_its_isrs_and_is_unknown(controllers: tupl
     cluster.do(acts.Start(1))
     cluster.run_until(90 * SECOND)
     assert cluster.partition_view(TP).isr == (2, 3, 1)
-    assert cluster.brokers[2].metadata_cache.alive_broker_epoch(1) == cluster.brokers[1].broker_epoch > epoch
+    assert cluster.brokers[2].context.metadata_cache.alive_broker_epoch(1) == cluster.brokers[1].context.broker_epoch > epoch
 
 
 def test_below_min_isr_who_is_unregistered_stays_eligible_but_is_not_elected() -> None:

@@ -71,7 +71,7 @@ def test_the_filters_of_a_listing() -> None:
 def test_a_hanging_transaction_is_found_and_aborted() -> None:
     """j-late-3.5.2: with the idle limit 0, the row appears immediately. The marker that `abort` writes ends the transaction."""
     bench = CoordinatorBench()
-    bench.broker.config.verifies_transactions = False
+    bench.broker.context.config.verifies_transactions = False
     pid = bench.ongoing()
     bench.send(pid, 0, 0)
     bench.end(pid, 0, commit=False)

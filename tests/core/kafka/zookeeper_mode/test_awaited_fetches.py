@@ -48,7 +48,7 @@ class Bench:
 
     def known_leader(self, broker: int) -> int:
         """Return the leader of t-0 that a broker tells clients."""
-        return self.broker(broker).metadata_cache.topic_leaders("t")[0][0]
+        return self.broker(broker).context.metadata_cache.topic_leaders("t")[0][0]
 
     def kinds(self, kind: str) -> list[EventTuple]:
         """Return the events of a kind."""
@@ -109,7 +109,7 @@ def test_requests_of_every_controller_wait_their_turn() -> None:
     assert not broker.partitions[OTHER].is_leader
     bench.do(acts.Resume(0), 100 * US_PER_MS)
     assert broker.partitions[OTHER].leader_epoch == 9
-    assert broker.metadata_cache.topic_leaders("u") == ((1, 9),)
+    assert broker.context.metadata_cache.topic_leaders("u") == ((1, 9),)
     assert broker.channel.epoch == epoch
 
 

@@ -92,7 +92,10 @@ def test_3_6_alter_isr_of_a_former_registration_is_refused_as_a_whole() -> None:
     controller = next(broker for broker in run.brokers.values() if broker.address == run.controller_address)
     before = run.partition_view(MOVING)
     item = AlterPartitionItem(MOVING, before.leader_epoch, before.partition_epoch, (2,), (-1,), 0)
-    for epoch, error in ((run.brokers[2].broker_epoch - 1, errors.STALE_BROKER_EPOCH), (run.brokers[2].broker_epoch, errors.NONE)):
+    for epoch, error in (
+        (run.brokers[2].context.broker_epoch - 1, errors.STALE_BROKER_EPOCH),
+        (run.brokers[2].context.broker_epoch, errors.NONE),
+    ):
         controller.handle(AlterPartitionRequest(77, 2, epoch, (item,)), "b2")
         answers: list[AlterPartitionResponse] = []
         run.brokers[2].handlers[AlterPartitionResponse] = lambda answer, _, taken=answers: taken.append(answer)
@@ -232,7 +235,7 @@ def test_a_controller_that_learns_of_another_one_resigns() -> None:
     controller._election_completed((Result(NODE_EXISTS), Result(OK, data=winner)))
     assert not controller.active
     ((address, _, reason, _),) = [event[4:] for event in told if event[3] == events.ControllerResigned.kind]
-    assert (address, reason) == (controller.broker.address, f"b{winner} is controller")
+    assert (address, reason) == (controller.broker.node.address, f"b{winner} is controller")
 
 
 def test_a_controller_does_not_change_partitions_that_a_newer_controller_has_changed_or_that_are_deleted() -> None:

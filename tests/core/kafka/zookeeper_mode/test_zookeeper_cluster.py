@@ -370,13 +370,13 @@ def test_a_broker_that_knows_no_controller_yet_requests_its_shutdown_from_itself
     spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2, up=False)), (TopicSpec("t", 1, 1),))
     cluster = Cluster(spec, RELEASES["2.8"])
     cluster.do(acts.Start(2))
-    while cluster.brokers[2].state is not BrokerState.RUNNING:
+    while cluster.brokers[2].context.state is not BrokerState.RUNNING:
         cluster.step()
     cluster.do(acts.Shutdown(2))
     requests = [entry for entry in cluster.agenda.entries if isinstance(entry.message, ControlledShutdownRequest)]
     assert [(entry.sender, entry.node) for entry in requests] == [("b2", "b2")]
     cluster.run_until(cluster.now + 10 * SECOND)
-    assert cluster.brokers[2].state is BrokerState.STOPPED, "its second request reaches the controller"
+    assert cluster.brokers[2].context.state is BrokerState.STOPPED, "its second request reaches the controller"
 
 
 def test_a_broker_without_a_response_requests_its_shutdown_three_times_and_then_stops() -> None:
@@ -546,9 +546,9 @@ def test_a_leader_that_is_not_alive_is_told_as_none() -> None:
     broker = Bench((0, 1)).broker(1)
     state = PartitionRegistration((0, 1), (0, 1), 0, 3, 3)
     broker.handle(UpdateMetadataRequest(1, broker.channel.epoch, ((TP, state),), (1,)), "b1")
-    assert broker.metadata_cache.topic_leaders("t") == ((NO_LEADER, 3),)
+    assert broker.context.metadata_cache.topic_leaders("t") == ((NO_LEADER, 3),)
     broker.handle(UpdateMetadataRequest(1, broker.channel.epoch, (), (0, 1)), "b1")
-    assert broker.metadata_cache.topic_leaders("t") == ((0, 3),)
+    assert broker.context.metadata_cache.topic_leaders("t") == ((0, 3),)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def heal(cluster: Cluster, timeline: GroupTimeline) -> None:
     stopped = cluster.now + 20 * SECOND
     while cluster.now < end:
         for broker in cluster.brokers.values():
-            if broker.state is BrokerState.STOPPED:
+            if broker.context.state is BrokerState.STOPPED:
                 attempt(cluster, acts.Start(broker.id))
         for service in ("delay", "app"):
             running = {worker.running for worker in cluster.clients.workers(service) if worker.does.membership is None}

@@ -106,7 +106,7 @@ def heal(session: Session) -> None:
         bank.finish(cluster.now)
     while cluster.now < end:
         for broker in cluster.brokers.values():
-            if broker.state is BrokerState.STOPPED:
+            if broker.context.state is BrokerState.STOPPED:
                 attempt(cluster, acts.Start(broker.id))
         session.run(min(end, cluster.now + SECOND))
         if is_quiet(cluster, session.banks):
