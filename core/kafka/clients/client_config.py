@@ -94,6 +94,7 @@ class ClientConfig(ReprMixin):
         bootstrap: the addresses of bootstrap.servers; empty for all brokers.
         rebootstraps: whether metadata.recovery.strategy is rebootstrap.
         rebootstrap_trigger: metadata.recovery.rebootstrap.trigger.ms; -1 in releases that have no such setting.
+        retries_with_new_leader: whether the backoff of a retry ends early when a new leader is known (KAFKA-15415; `Release.newer_clients`).
         ignores_older_epochs: whether the client ignores metadata with an older leader epoch (`Release.reliable_leader_epochs`).
         knows_topic_ids: whether the client notices that a topic was created again (`Release.metadata_topic_ids`).
     """
@@ -103,34 +104,35 @@ class ClientConfig(ReprMixin):
     delivery_timeout: int
     retries: int
     max_in_flight: int
-    transaction_timeout: int = 60_000 * US_PER_MS
-    session_timeout: int = 45_000 * US_PER_MS
-    heartbeat_interval: int = 3_000 * US_PER_MS
-    max_poll_interval: int = 300_000 * US_PER_MS
-    max_poll_records: int = 500
-    auto_commit_interval: int = 5_000 * US_PER_MS
-    default_api_timeout: int = 60_000 * US_PER_MS
-    batches: bool = False
-    linger: int = 0
-    batch_size: int = 16_384
-    buffer_memory: int = 33_554_432
-    max_block: int = 60_000 * US_PER_MS
-    acks: int = ACKS_ALL
-    idempotence: Idempotence = Idempotence.OFF
-    retry_backoff: int = 100 * US_PER_MS
-    retry_backoff_max: int = 1_000 * US_PER_MS
-    reconnect_backoff: int = 50 * US_PER_MS
-    reconnect_backoff_max: int = 1_000 * US_PER_MS
-    fetch_max_wait: int = 500 * US_PER_MS
-    fetch_min_bytes: int = 1
-    max_partition_fetch_bytes: int = 1_048_576
-    adapts_partitions: bool = True
-    ignores_keys: bool = False
-    bootstrap: tuple[str, ...] = ()
-    rebootstraps: bool = True
-    rebootstrap_trigger: int = 300_000 * US_PER_MS
-    ignores_older_epochs: bool = True
-    knows_topic_ids: bool = True
+    transaction_timeout: int
+    session_timeout: int
+    heartbeat_interval: int
+    max_poll_interval: int
+    max_poll_records: int
+    auto_commit_interval: int
+    default_api_timeout: int
+    batches: bool
+    linger: int
+    batch_size: int
+    buffer_memory: int
+    max_block: int
+    acks: int
+    idempotence: Idempotence
+    retry_backoff: int
+    retry_backoff_max: int
+    reconnect_backoff: int
+    reconnect_backoff_max: int
+    fetch_max_wait: int
+    fetch_min_bytes: int
+    max_partition_fetch_bytes: int
+    adapts_partitions: bool
+    ignores_keys: bool
+    bootstrap: tuple[str, ...]
+    rebootstraps: bool
+    rebootstrap_trigger: int
+    retries_with_new_leader: bool
+    ignores_older_epochs: bool
+    knows_topic_ids: bool
 
     @property
     def idempotent(self) -> bool:
@@ -263,6 +265,7 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
         rebootstrap_trigger=value_of("metadata.recovery.rebootstrap.trigger.ms") * US_PER_MS
         if CLIENT_SETTINGS["metadata.recovery.rebootstrap.trigger.ms"].is_in(release)
         else -1,
+        retries_with_new_leader=release.newer_clients,
         ignores_older_epochs=release.reliable_leader_epochs,
         knows_topic_ids=release.metadata_topic_ids,
     )

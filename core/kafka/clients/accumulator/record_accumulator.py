@@ -24,13 +24,11 @@ class RecordAccumulator:
         acks: the acks of new batches: 0, 1, or -1 for all.
         queues: the batches to send, by partition.
         muted: the time before which nothing is sent to a partition, because a batch is waiting for its next attempt, in µs.
-        exponential_backoff: whether the retry backoff doubles with each attempt (KIP-580) and ends early when a new leader is known
-            (KAFKA-15415), since 3.7.
         batching: the open batches and their memory; None if the producer does not collect records, in which case each act creates its own
             batches.
     """
 
-    __slots__ = ("_batch_id", "acks", "batching", "client", "exponential_backoff", "muted", "queues")
+    __slots__ = ("_batch_id", "acks", "batching", "client", "muted", "queues")
 
     client: Final[Client]
     queues: Final[dict[TopicPartition, deque[ProducerBatch]]]
@@ -41,7 +39,6 @@ class RecordAccumulator:
         self.acks = acks
         self.queues = {}
         self.muted = {}
-        self.exponential_backoff = False
         self.batching: Batching | None = None
         self._batch_id = 0
 
@@ -146,15 +143,13 @@ class RecordAccumulator:
 
     def leaders_changed(self, topic: str, partitions: list[int]) -> None:
         """Retry the batches for partitions of a topic immediately, because new leaders are known (since 3.7, KAFKA-15415)."""
-        if self.exponential_backoff:
+        if self.client.config.retries_with_new_leader:
             for partition in partitions:
                 self.muted.pop(TopicPartition(topic, partition), None)
 
     def retry_backoff(self, attempts: int) -> int:
         """Return the delay before the next attempt, in µs (`RecordAccumulator#retryBackoff`, without Kafka's random jitter of 20%)."""
         config = self.client.config
-        if not self.exponential_backoff:
-            return config.retry_backoff
         return min(config.retry_backoff << min(attempts - 1, 20), config.retry_backoff_max)
 
     def delivery_due(self, batch: ProducerBatch) -> int:

@@ -74,7 +74,6 @@ class Producer(Client):
         """Configure the producer, according to the rules of a release."""
         self.config = config
         self.accumulator.acks = config.acks
-        self.accumulator.exponential_backoff = release.newer_clients
         if config.idempotent:
             self.enable_idempotence(release)
 

@@ -4,11 +4,12 @@ setting.
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from core.kafka import events
 from core.kafka.clients.client import POLL_DELAY
-from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT, client_config
+from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT, Idempotence, client_config
 from core.kafka.clients.client_settings import CLIENT_SETTINGS, CONSUMER, PRODUCER
 from core.kafka.messages import MetadataRequest
 from core.kafka.release import RELEASES
@@ -36,6 +37,43 @@ def test_defaults_by_release(release: str, delivery: int, retries: int, consumer
     assert (producer.delivery_timeout, producer.retries, producer.request_timeout) == (delivery, retries, 30 * SECOND)
     assert (producer.max_in_flight, producer.metadata_max_age) == (5, 300 * SECOND)
     assert client_config(CONSUMER, (), RELEASES[release]).request_timeout == consumer_request * SECOND
+
+
+MS = 1_000
+
+NEWEST = {
+    "request_timeout": 30_000 * MS, "metadata_max_age": 300_000 * MS, "delivery_timeout": 120_000 * MS, "retries": 2**31 - 1, "max_in_flight": 5,
+    "transaction_timeout": 60_000 * MS, "session_timeout": 45_000 * MS, "heartbeat_interval": 3_000 * MS, "max_poll_interval": 300_000 * MS,
+    "max_poll_records": 500, "auto_commit_interval": 5_000 * MS, "default_api_timeout": 60_000 * MS, "batches": False, "linger": 0,
+    "batch_size": 16_384, "buffer_memory": 33_554_432, "max_block": 60_000 * MS, "acks": -1, "idempotence": Idempotence.WITH_ACKS_ALL,
+    "retry_backoff": 100 * MS, "retry_backoff_max": 1_000 * MS, "reconnect_backoff": 50 * MS, "reconnect_backoff_max": 1_000 * MS,
+    "fetch_max_wait": 500 * MS, "fetch_min_bytes": 1, "max_partition_fetch_bytes": 1_048_576, "adapts_partitions": True,
+    "ignores_keys": False, "bootstrap": (), "rebootstraps": True, "rebootstrap_trigger": 300_000 * MS, "retries_with_new_leader": True,
+    "ignores_older_epochs": True, "knows_topic_ids": True,
+}  # fmt: skip
+"""The documented defaults of Kafka 4.3 (`ProducerConfig`, `ConsumerConfig`), with times in µs."""
+
+OLDER = {
+    "2.8": {
+        "acks": 1, "idempotence": Idempotence.OFF, "session_timeout": 10_000 * MS, "retry_backoff_max": 100 * MS, "rebootstraps": False,
+        "rebootstrap_trigger": -1, "retries_with_new_leader": False,
+    },
+    "0.9": {
+        "acks": 1, "idempotence": Idempotence.OFF, "delivery_timeout": NO_DELIVERY_TIMEOUT, "retries": 0, "session_timeout": 30_000 * MS,
+        "max_poll_records": 2**31 - 1, "retry_backoff_max": 100 * MS, "reconnect_backoff_max": 50 * MS, "rebootstraps": False,
+        "rebootstrap_trigger": -1, "retries_with_new_leader": False, "ignores_older_epochs": False, "knows_topic_ids": False,
+    },
+}  # fmt: skip
+"""What differs in older releases: KIP-679, KIP-735, KIP-580, KIP-899, KIP-1102, KIP-91, KIP-41, KIP-144."""
+
+
+@pytest.mark.parametrize("release", ["4.3", *OLDER])
+def test_every_default_is_the_documented_one(release: str) -> None:
+    producer, consumer = (attrs.asdict(client_config(kind, (), RELEASES[release])) for kind in (PRODUCER, CONSUMER))
+    of_consumers = {
+        name: consumer[name] for name in consumer if name.startswith(("session", "heartbeat", "max_poll", "auto", "default", "fetch"))
+    }
+    assert producer | of_consumers == NEWEST | OLDER.get(release, {})
 
 
 def test_an_idempotent_producer_of_an_old_release_retries() -> None:

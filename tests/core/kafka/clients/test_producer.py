@@ -30,7 +30,7 @@ class ProducerBench(NodeBench):
         for broker in ("b1", "b2"):
             self.network.alive[broker] = True
         self.node = self.producer = Producer("p", "t", acks, ClientContext((1, 2), self.network, self.journal, self.account))
-        self.producer.accumulator.exponential_backoff = newer
+        self.producer.config = client_config(PRODUCER, (), RELEASES["3.7" if newer else "3.6"])
         self.producer.refresh_metadata()
         self.leads(1, 5)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from core.kafka import errors, events
+from core.kafka.clients.client_config import client_config
 from core.kafka.clients.client_context import ClientContext
+from core.kafka.clients.client_settings import PRODUCER
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.clients.producer.producer_sequences import PartitionSequences, ProducerSequences
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
@@ -50,7 +52,7 @@ class SenderBench(NodeBench):
             self.network.alive[broker] = True
         self.release: Release = RELEASES[release]
         self.node = self.producer = Producer("p", "t", -1, ClientContext((1, 2), self.network, self.journal, self.account))
-        self.producer.accumulator.exponential_backoff = self.release.newer_clients
+        self.producer.config = client_config(PRODUCER, (), self.release)
         self.term = Term(5, 1)
         self.enable()
         self.producer.refresh_metadata()
