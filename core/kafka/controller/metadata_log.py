@@ -7,7 +7,6 @@ valid at that offset. The offsets of the records of each partition and of each b
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
 import attrs
@@ -136,7 +135,8 @@ class MetadataLog:
                 if before is not replicas:
                     replicas += tuple(broker for broker in before if broker not in replicas)
                 self._partitions[record.tp] = (*history, offset)
-            self._host(replicas, offset)
+            for broker in replicas:
+                self._hosted.setdefault(broker, []).append(offset)
         elif type(record) is RemoveTopicRecord:
             self._remove_topic(record, offset)
         elif type(record) is BrokerRegistration or type(record) is BrokerUnregistration:
@@ -149,21 +149,9 @@ class MetadataLog:
             self._configs.append(offset)
         return offset
 
-    def _host(self, replicas: Iterable[int], offset: int) -> None:
-        for broker in replicas:
-            hosted = self._hosted.get(broker)
-            if hosted is None:
-                self._hosted[broker] = [offset]
-            else:
-                hosted.append(offset)
-
     def _remove_topic(self, record: RemoveTopicRecord, offset: int) -> None:
-        brokers: dict[int, None] = {}
         for tp in record.partitions:
-            former = self._registration(self._partitions[tp][-1])
-            brokers.update(dict.fromkeys(() if former is None else former.replicas))
             self._partitions[tp] = (*self._partitions[tp], offset)
-        self._host(brokers, offset)
         self._configs.append(offset)
         self._removed[record.topic] = offset
 
@@ -211,8 +199,8 @@ class MetadataLog:
         changed: dict[TopicPartition, int] = {}
         for at in range(bisect_left(hosted, start), bisect_left(hosted, end)):
             record = self.records[hosted[at]]
-            if type(record) is PartitionRecord:
-                changed[record.tp] = record.cause
+            assert type(record) is PartitionRecord
+            changed[record.tp] = record.cause
         return changed
 
     def removed_topics(self, start: int, end: int) -> list[tuple[int, RemoveTopicRecord]]:
