@@ -302,6 +302,18 @@ def test_a_member_whose_heartbeats_get_no_response_looks_up_the_coordinator_afte
     assert 17 <= at <= 20.1
 
 
+@pytest.mark.parametrize(("poll_interval", "waits"), [("40000", 45), ("20000", 30)])
+def test_a_join_without_a_response_fails_five_seconds_after_the_rebalance_timeout(poll_interval: str, waits: int) -> None:
+    """`AbstractCoordinator#JOIN_GROUP_TIMEOUT_LAPSE`; a JoinGroup request has at least request.timeout.ms."""
+    run = Run()
+    run.join("m1", config=(("max.poll.interval.ms", poll_interval), *SESSION))
+    run.at(1)
+    (joined,) = run.events(events.GroupMemberJoined)
+    run.cluster.do(acts.Pause(run.cluster.partition_view(TopicPartition("__consumer_offsets", ord("g") % 3)).leader))
+    run.at(60)
+    assert [at for at, _ in run.events(events.CoordinatorLost)] == [pytest.approx(joined[0] + waits, abs=0.1)]
+
+
 def test_a_consumer_that_restarts_does_not_get_the_timers_of_its_former_process() -> None:
     """The former process would have finished its 10 records, which take 1 s each, before the new process finishes them."""
     run = Run(partitions=1)

@@ -12,6 +12,7 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.admin_requests import AlterConfig, ElectionMode
+from core.kafka.controller import replication_control_manager
 from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.controller.metadata_log import BrokerRegistration
 from core.kafka.errors import KafkaError
@@ -105,6 +106,10 @@ def test_rcm_01_create_topics() -> None:
         "Unable to replicate the partition 3 time(s): All brokers are currently fenced or in controlled shutdown.",
     )
     bench = ControllerBench()
+    assert refusal(bench, TopicSpec("foo", 0, 3)) == (
+        errors.INVALID_PARTITIONS,
+        "Number of partitions was set to an invalid non-positive value.",
+    )
     bench.replication.create_topic(foo)
     created = bench.partition(topic="foo")
     assert created == PartitionRegistration(created.replicas, created.replicas, created.replicas[0], 0, 0)
@@ -374,6 +379,27 @@ def test_rcm_10_balancing() -> None:
     assert alter(bench, (0, 2), tp=T2) == errors.NONE
     assert bench.replication.maybe_balance_partition_leaders() is False
     assert (bench.partition(2).leader, list(bench.controller.registry.index.unbalanced)) == (0, [])
+
+
+def test_rcm_10_a_pass_ends_after_the_maximum_number_of_elections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`MAX_ELECTIONS_PER_IMBALANCE`: `#maybeBalancePartitionLeaders` and `#maybeElectUncleanLeaders`."""
+    monkeypatch.setattr(replication_control_manager, "MAX_ELECTIONS", 1)
+    bench = three_unbalanced()
+    for broker, tp, isr in ((0, T2, (0, 2)), (1, T0, (1, 2, 3))):
+        come_back(bench, broker)
+        assert alter(bench, isr, tp=tp) == errors.NONE
+    assert [bench.replication.maybe_balance_partition_leaders() for _ in range(2)] == [True, False]
+    assert [bench.partition(number).leader for number in range(3)] == [1, 2, 0]
+    bench = ControllerBench(brokers=(1, 2, 3))
+    bench.create((1, 2), (1, 3))
+    for number, tp in enumerate((T0, T1)):
+        assert alter(bench, (1,), tp=tp) == errors.NONE, number
+    bench.fence(1)
+    assert bench.replication.maybe_elect_unclean_leaders() is False
+    assert [bench.partition(number).leader for number in range(2)] == [-1, -1], "unclean election is not allowed"
+    handle_admin_request(bench.controller, AlterConfig("unclean.leader.election.enable", "true", "t", None))
+    assert [bench.replication.maybe_elect_unclean_leaders() for _ in range(2)] == [True, False]
+    assert [bench.partition(number).leader for number in range(2)] == [2, 3]
 
 
 def test_rcm_10_the_controller_balances_by_itself_every_300_s() -> None:

@@ -119,6 +119,7 @@ def test_with_zookeeper_the_topic_exists_until_the_last_replica_is_deleted() -> 
     assert [event[4:] for event in events if event[3] == "topic-deletion-delayed"] == [(1, "t", (3,))]
     cluster.do(acts.Kill(1))  # the controller: its successor continues the deletion
     cluster.run_until(30 * SECOND)
+    assert [event[4:] for event in events if event[3] == "topic-deletion-delayed"] == [(1, "t", (3,)), (2, "t", (1, 3))]
     cluster.do(acts.Start(3))
     cluster.do(acts.Start(1))
     cluster.run_until(60 * SECOND)

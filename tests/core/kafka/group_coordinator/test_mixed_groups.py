@@ -100,6 +100,8 @@ def test_a_classic_member_that_does_not_join_again_is_removed_after_its_rebalanc
 def test_the_session_of_a_classic_member_is_its_own(group: Group) -> None:
     """It asked for 5 s. Members of the consumer protocol have 45 s."""
     _, _, modern = mixed(group)
+    (report,) = group.cluster.group_report()
+    assert (report.waits, report.until) == ("", -1)
     group.cluster.run_until(group.cluster.now + 6 * SECOND)
     assert list(consumer(group).members) == [modern.member_id]
 
@@ -358,3 +360,28 @@ def test_a_member_has_one_session_timer_after_a_shorter_session(group: Group) ->
     assert list(consumer(group).members) == [modern.member_id]
     group.cluster.run_until(group.cluster.now + 200 * US_PER_MS)
     assert not group.metadata.consumer or not consumer(group).members
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_member_that_does_not_revoke_in_time_is_removed_also_by_a_new_coordinator(moves: bool) -> None:
+    """`GroupMetadataManager#scheduleConsumerGroupRebalanceTimeout`; `#onLoaded` starts the timeout again."""
+    told: list[tuple[Any, ...]] = []
+    group = Group(sink=told.append)
+    first, second = (Modern(group, group.member(name), name) for name in ("m1", "m2"))
+    owned = first.heartbeat(0).assignment
+    assert len(owned) == 2
+    assert second.heartbeat(0).error == errors.NONE
+    assert len(first.heartbeat(1, owned=owned).assignment) == 1
+    begins = group.cluster.now
+    (report,) = group.cluster.group_report()
+    assert (report.waits, report.until) == (
+        "is waiting for m1 to give up partitions",
+        pytest.approx(begins + 10 * SECOND, abs=SECOND // 50),
+    )
+    if moves:
+        group.cluster.do(acts.Kill(group.broker))
+    group.cluster.run_until(begins + 30 * SECOND)
+    if moves:
+        begins = next(event[1] for event in told if event[3] == events.GroupsLoaded.kind and event[1] > begins)
+    removed = [(event[1], events.decode(event)) for event in told if event[3] == events.GroupMemberRemoved.kind]
+    assert [(time, each.why) for time, each in removed] == [(pytest.approx(begins + 10 * SECOND, abs=SECOND // 50), "revocation-timeout")]  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from core.kafka.log.log_config import LogConfig
 from core.kafka.log.lookup import aborted_upper_bound, lookup_by_offset, lookup_by_timestamp
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.segment_files import segment_files
+from core.kafka.log.segments import largest_timestamp
 from core.kafka.log.wire.transfer import Method, transfer, transfers
 
 
@@ -137,6 +138,12 @@ def test_lookups_in_a_compacted_log_pass_gaps_and_empty_batches() -> None:
     assert [lookup_by_timestamp(log, at).offset for at in (9_000, 9_001, 20_000, 21_000)] == [94, 214, 214, 214]
     first = segment_files(log)[0]
     assert (first.size, [each.end for each in first.batches][-1]) == (10_000, 100)
+    assert [largest_timestamp(log, *within) for within in ((0, 160), (120, 160), (95, 215), (215, 400))] == [
+        9_000_000,
+        0,
+        21_000_000,
+        39_000_000,
+    ]
 
 
 def test_aborted_transactions_are_collected_up_to_an_index_entry() -> None:

@@ -365,6 +365,19 @@ def test_a_broker_that_is_down_at_the_start_has_no_broker_epoch_until_it_registe
     assert cluster.view().brokers[1].broker_epoch > cluster.view().brokers[0].broker_epoch
 
 
+def test_a_broker_that_starts_follows_because_of_the_last_change_that_it_has_not_seen() -> None:
+    told: list[tuple] = []
+    spec = ClusterSpec(tuple(BrokerSpec(each) for each in (1, 2, 3)), (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),)),))
+    run = Cluster(spec, Release.named("2.4"), sink=told.append)
+    run.do(acts.Kill(3))
+    run.run_until(20 * SECOND)
+    run.do(acts.Start(3))
+    run.run_until(30 * SECOND)
+    shrunk = next(event for event in told if event[3] == "partition-changed" and event[1] > 0)
+    (follows,) = (event for event in told if event[3] == "became-follower" and event[4] == 3 and event[1] > 20 * SECOND)
+    assert follows[2] == shrunk[0]
+
+
 def test_a_broker_that_knows_no_controller_yet_requests_its_shutdown_from_itself() -> None:
     """Without KRaft, no node is called `controller`."""
     spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2, up=False)), (TopicSpec("t", 1, 1),))

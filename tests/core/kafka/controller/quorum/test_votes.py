@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from core.kafka import events
+from core.kafka import errors, events
 from core.kafka.controller.quorum.kafka_raft_client import KafkaRaftClient, Role
-from core.kafka.controller.quorum.raft_messages import VoteRequest, VoteResponse
+from core.kafka.controller.quorum.raft_messages import QuorumFetchRequest, QuorumFetchResponse, VoteRequest, VoteResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
@@ -249,3 +249,32 @@ def test_before_3_7_a_leader_without_a_majority_stays_active() -> None:
         quorum.wait(12)
         assert (quorum.voter("c1").role is not Role.LEADER) == resigns, release
         assert Role.LEADER in (quorum.voter("c2").role, quorum.voter("c3").role), release
+
+
+# Fetches
+
+
+@pytest.mark.parametrize(
+    ("voter", "epoch", "end", "last_epoch", "response"),
+    [
+        ("c2", 1, 0, 0, (1, "c1", errors.NOT_LEADER_OR_FOLLOWER, -1, 0)),
+        ("c1", 0, 0, 0, (1, "c1", errors.NOT_LEADER_OR_FOLLOWER, -1, 0)),
+        ("c1", 2, 0, 0, (2, "", errors.NOT_LEADER_OR_FOLLOWER, -1, 0)),
+        ("c1", 1, 1_000, 1, (1, "c1", errors.NONE, 1, None)),
+        ("c1", 1, 1_000, 0, (1, "c1", errors.NONE, 0, 0)),
+    ],
+    ids=["follower", "older-epoch", "newer-epoch", "beyond-the-end", "other-epoch"],
+)
+def test_what_a_fetch_gets_that_the_voter_does_not_serve(
+    quorum: Quorum, voter: str, epoch: int, end: int, last_epoch: int, response: tuple[Any, ...]
+) -> None:
+    """`KafkaRaftClient#handleFetchRequest`: only a leader in the same epoch serves fetches; a log that it does not have diverges."""
+    host, length = quorum.voter("c3").host, len(quorum.voter(voter).log)
+    found: list[QuorumFetchResponse] = []
+    host.handlers[QuorumFetchResponse] = lambda message, sender: found.append(message)
+    host.send(voter, QuorumFetchRequest(77, epoch, "c3", end, last_epoch, 0))
+    quorum.cluster.run_until(quorum.cluster.now + SECOND // 10)
+    (told,) = (each for each in found if each.number == 77)
+    expected = (*response[:4], length if response[4] is None else response[4])
+    assert (told.epoch, told.leader, told.error, told.diverging_epoch, told.diverging_end) == expected
+    assert told.entries == ()
