@@ -33,6 +33,8 @@ ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
     ast.FloorDiv: ("//", "*"),
     ast.Mod: ("%", "*"),
 }
+DECLARED = ("init", "repr", "eq")
+"""The arguments of `attrs.field` that stay unchanged, like the decorator of its class."""
 CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 TEXTS = (ast.JoinedStr, ast.List, ast.Tuple, ast.ListComp, ast.Dict, ast.Set)
 
@@ -176,6 +178,8 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
         if isinstance(node, (ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)):
             return
         if isinstance(node, ast.If) and "TYPE_CHECKING" in text(node.test):
+            return
+        if isinstance(node, ast.keyword) and node.arg in DECLARED:
             return
         if isinstance(node, ast.stmt):
             statement = node
