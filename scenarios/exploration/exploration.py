@@ -16,6 +16,7 @@ from scenarios.exploration.player import Bounds, Player, Plays
 from scenarios.exploration.search import Finding, Layer, Search
 from scenarios.exploration.shrink import Shrinker
 from scenarios.exploration.start import Start, do
+from scenarios.io.termination_signals import Terminated
 from scenarios.language.acts import act_as_data
 from scenarios.language.script import read_script
 from scenarios.logs.recorded_session import session_script
@@ -59,6 +60,7 @@ class Exploration:
         bounds: the bounds of the search.
         found: the counterexamples so far, in the order in which they were found.
         dropped: the number of findings that did not happen again when they were run from the start.
+        stopped: the signal that ended the search; None if none did.
     """
 
     def __init__(self, start: Start, bounds: Bounds, name: str, seconds: float | None = None, plays: Plays | None = None) -> None:
@@ -78,6 +80,7 @@ class Exploration:
         self.bounds: Final = bounds
         self.found: Final[list[Counterexample]] = []
         self.dropped = 0
+        self.stopped: Terminated | None = None
         self._start = start
         self._goal = bounds.goal
         self._name = name
@@ -109,16 +112,26 @@ class Exploration:
 
 
 def explore(
-    start: Start, bounds: Bounds, name: str, tell: Callable[[Layer], None] = lambda layer: None, seconds: float | None = None
+    start: Start,
+    bounds: Bounds,
+    name: str,
+    tell: Callable[[Layer], None] = lambda layer: None,
+    seconds: float | None = None,
+    plays: Plays | None = None,
 ) -> Exploration:
-    """Search for the fewest faults that make a goal true. `tell` is called after each run, to show progress (see `Exploration`).
+    """Search for the fewest faults that make a goal true. `tell` is called after each run, to show progress (see `Exploration`). If a signal
+    ends the search, the layers before the present one are complete.
 
     Raises:
         InputError: the cluster cannot be built.
     """
-    exploration = Exploration(start, bounds, name, seconds)
-    for layer in exploration.steps():
-        tell(layer)
+    exploration = Exploration(start, bounds, name, seconds, plays)
+    try:
+        for layer in exploration.steps():
+            tell(layer)
+    except Terminated as stopped:
+        exploration.layers[-1].complete = False
+        exploration.stopped = stopped
     return exploration
 
 

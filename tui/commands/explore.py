@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MOST_FAULTS: Final = 6
 """The largest value of --at-most."""
 
+MOST_PROCESSES: Final = 256
+"""The largest value of --processes."""
+
 _CLEAR: Final = "\r\x1b[K"
 
 
@@ -67,6 +70,7 @@ def add_commands(commands: Any) -> None:
         help="leave out what hardly ever finds more, with commas: swaps (brokers that have swapped their roles), "
         "repeats (the rest of a run that repeats a situation of fewer faults)",
     )
+    explore.add_argument("--processes", metavar="N", default="1", help="play the runs in N processes; the result is the same (default: 1)")
     explore.add_argument("--max-seconds", metavar="S", help="stop the search after a number of seconds of real time")
     explore.add_argument(
         "--evidence", action="store_true", help="also print what was tried, at which moments, and what the runs came across"
@@ -83,6 +87,7 @@ def _explore(arguments: argparse.Namespace) -> int:
     from scenarios.exploration.evidence import evidence_as_data, evidence_lines
     from scenarios.exploration.exploration import explore
     from scenarios.exploration.player import Bounds
+    from scenarios.exploration.processes import Processes
     from scenarios.exploration.request import Request
     from scenarios.io.termination_signals import raise_on_signals
 
@@ -92,7 +97,8 @@ def _explore(arguments: argparse.Namespace) -> int:
         print_lines(["Guards that --without switches off, with what each does:", *guard_lines()])
         return HELD
     faults = _faults(arguments.faults)
-    at_most = _number(arguments.at_most)
+    at_most = _number("--at-most", arguments.at_most, "a number of faults", 0, MOST_FAULTS)
+    processes = _number("--processes", arguments.processes, "a number of processes", 1, MOST_PROCESSES)
     prune = _prune(arguments.prune)
     within = time_of(arguments.within, "--within") or 0
     seconds = max_seconds_of(arguments.max_seconds)
@@ -101,12 +107,13 @@ def _explore(arguments: argparse.Namespace) -> int:
     start = _without(guarded, arguments.without).with_load(arguments.acks)
     goal = _goal(arguments.goal, start.names())
     name = Path(arguments.target).stem
+    request = Request(start, goal.condition.text, tuple([fault.word for fault in faults]), at_most, within, prune)
     progress = _Progress()
-    with raise_on_signals():
-        outcome = explore(start, Bounds(goal, faults, at_most, within, prune), name, progress.show, seconds)
+    with raise_on_signals(), contextlib.ExitStack() as stack:
+        plays = stack.enter_context(Processes(request, processes)) if processes > 1 else None
+        outcome = explore(start, Bounds(goal, faults, at_most, within, prune), name, progress.show, seconds, plays)
     progress.wipe()
     files = _write(outcome, arguments.output, name)
-    request = Request(start, goal.condition.text, tuple([fault.word for fault in faults]), at_most, within, prune)
     instead = _with_guards(start, guarded, goal, outcome)
     if arguments.json:
         import json
@@ -118,6 +125,8 @@ def _explore(arguments: argparse.Namespace) -> int:
     else:
         more = evidence_lines(request, outcome.layers) if arguments.evidence else []
         print_lines(_lines(arguments, start, outcome, files, instead) + more)
+    if outcome.stopped is not None:
+        raise outcome.stopped
     if outcome.found:
         return FAILED
     return HELD if outcome.complete else LIMIT_REACHED
@@ -159,11 +168,11 @@ def _faults(text: str | None) -> tuple[Fault, ...]:
     return tuple([FAULTS[word] for word in words])
 
 
-def _number(text: str) -> int:
+def _number(option: str, text: str, what: str, least: int, most: int) -> int:
     from scenarios.errors import InputError
 
-    if not (text.isascii() and text.isdecimal()) or len(text) > 3 or int(text) > MOST_FAULTS:
-        raise InputError(f"--at-most: '{text[:40]}' is not a number of faults; write a number from 0 to {MOST_FAULTS}")
+    if not (text.isascii() and text.isdecimal()) or len(text) > 3 or not least <= int(text) <= most:
+        raise InputError(f"{option}: '{text[:40]}' is not {what}; write a number from {least} to {most}")
     return int(text)
 
 
@@ -271,7 +280,7 @@ def _lines(arguments: argparse.Namespace, start: Start, outcome: Exploration, fi
         ]
         covered = f"{layer.runs:,} run{'' if layer.runs == 1 else 's'}, {layer.situations:,} new situations, {layer.seconds:.1f} s"
         if not layer.complete:
-            covered += "; the time limit came before the end"
+            covered += "; stopped before the end" if outcome.stopped else "; the time limit came before the end"
         lines.append(f"{_faults_in_words(layer.faults)}: {_answer(bool(here), layer, outcome)} ({covered})")
         for each, file, other in here:
             lines.append(f"  {each.acts}: {each.value} at {format_duration(each.finding.time)}")

@@ -5,18 +5,14 @@ If a worker is killed, a new pool repeats the worker's chunks.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import resource_tracker
 from typing import Final
 
+from scenarios.io.child_processes import end_with_parent, terminal_signals_blocked
 from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, simulate_chunk
@@ -31,31 +27,7 @@ def _begin(grid: Grid) -> None:
     """Initialize a process of the pool. The process exits when its parent exits, even if the parent is killed."""
     global _grid
     _grid = grid
-    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-@contextlib.contextmanager
-def _terminal_signals_blocked() -> Iterator[None]:
-    """Block the signals of Ctrl-C and of a terminal hangup for all processes that start in this block.
-
-    Only the parent process handles the signals, and then stops the processes that it has started. Signals that arrive during the block
-    reach the parent when the block ends.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
-    try:
-        # The resource tracker ignores Ctrl-C itself. If it started in this block, it would unblock the signal.
-        resource_tracker.ensure_running()
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    end_with_parent()
 
 
 def _do(chunk: Chunk) -> FinishedChunk:
@@ -87,14 +59,14 @@ class ProcessWorkers:
         """Yield the results of one pool. `undone` collects the chunks that a broken pool has not finished."""
         under_way: dict[Future[FinishedChunk], Chunk] = {}
         # Creating the pool starts a process that tracks its locks.
-        with _terminal_signals_blocked():
+        with terminal_signals_blocked():
             pool = ProcessPoolExecutor(self.parallel, multiprocessing.get_context("spawn"), _begin, (grid,))
         try:
             while True:
                 for chunk in itertools.islice(chunks, self.parallel + 1 - len(under_way)):
                     undone.append(chunk)
                     # Submitting starts another process if there are too few.
-                    with _terminal_signals_blocked():
+                    with terminal_signals_blocked():
                         under_way[pool.submit(_do, chunk)] = chunk
                 self.pids = list(pool._processes or ())
                 if not under_way:

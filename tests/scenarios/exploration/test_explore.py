@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 
 from core.kafka.release import GUARDS, RELEASES
@@ -20,7 +21,11 @@ from scenarios.exploration.exploration import Exploration, explore
 from scenarios.exploration.goal import Goal
 from scenarios.exploration.menu import FAULTS
 from scenarios.exploration.player import Bounds
+from scenarios.exploration.processes import Processes
+from scenarios.exploration.request import Request
+from scenarios.exploration.search import Layer
 from scenarios.exploration.start import Start
+from scenarios.io.termination_signals import Terminated
 from scenarios.language.script import read_script
 from scenarios.running.runner import run_scenario
 from tui.cli import main
@@ -81,6 +86,28 @@ def test_a_run_goes_on_in_a_situation_that_it_repeats_unless_that_is_left_out() 
     goal = "isr-expands > 0 and accepted > 70"
     assert words(explored(start(min_isr=1), bounds(goal, "kill", within=20))) == ["kill b1, start b1"]
     assert words(explored(start(min_isr=1), bounds(goal, "kill", within=20, prune=("swaps", "repeats")))) == []
+
+
+@pytest.mark.parametrize("prune", [(), ("swaps", "repeats")])
+def test_processes_find_the_same_as_one(prune: tuple[str, ...]) -> None:
+    """Here, findings come while other runs of the same layer are under way, and hand their situations over to other kinds of faults."""
+    request = Request(start(acks="1", replicas=2), "lost > 0", ("pause", "kill"), 2, 13 * SECOND, frozenset(prune))
+    alone = explore(request.start, request.bounds(), "here")
+    with Processes(request, 2) as processes:
+        together = explore(request.start, request.bounds(), "here", plays=processes)
+    assert words(together) == words(alone) != []
+    assert [attrs.evolve(layer, seconds=0.0) for layer in together.layers] == [attrs.evolve(layer, seconds=0.0) for layer in alone.layers]
+    assert [each.script for each in together.found] == [each.script for each in alone.found]
+
+
+def test_a_signal_leaves_the_layers_that_are_complete() -> None:
+    def stop(layer: Layer) -> None:
+        if layer.faults == 1 and layer.runs == 2:
+            raise Terminated(2)
+
+    outcome = explore(start(), bounds("lost > 0", "kill"), "here", stop)
+    assert [layer.complete for layer in outcome.layers] == [True, False]
+    assert outcome.stopped is not None
 
 
 def test_a_counterexample_is_a_script_that_holds() -> None:
@@ -189,6 +216,7 @@ def test_a_search_without_a_guard_shows_what_the_guard_is_for(tmp_path: Path, ca
         (["--goal", "happened leader-elected"], "--goal: 'happened leader-elected': a goal reads the state of the cluster, not its events"),
         (["--faults", "kill,meteor"], "--faults: 'meteor' is not a kind of fault; "),
         (["--at-most", "99"], "--at-most: '99' is not a number of faults; write a number from 0 to 6"),
+        (["--processes", "0"], "--processes: '0' is not a number of processes; write a number from 1 to 256"),
         (["--within", "soon"], "--within: "),
         (["--prune", "luck"], "--prune: 'luck' is not something to leave out; "),
     ],
