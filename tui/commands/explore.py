@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -71,6 +72,13 @@ def add_commands(commands: Any) -> None:
         "repeats (the rest of a run that repeats a situation of fewer faults)",
     )
     explore.add_argument("--processes", metavar="N", default="1", help="play the runs in N processes; the result is the same (default: 1)")
+    explore.add_argument(
+        "--by-hand",
+        action="store_true",
+        help="let time stand still, and try all orders of a few records, fetches and faults in a cluster with one partition",
+    )
+    explore.add_argument("--records", metavar="N", default="2", help="with --by-hand: the number of records (default: 2)")
+    explore.add_argument("--fetches", metavar="N", default="2", help="with --by-hand: the number of fetches (default: 2)")
     explore.add_argument("--max-seconds", metavar="S", help="stop the search after a number of seconds of real time")
     explore.add_argument(
         "--evidence", action="store_true", help="also print what was tried, at which moments, and what the runs came across"
@@ -96,6 +104,10 @@ def _explore(arguments: argparse.Namespace) -> int:
 
         print_lines(["Guards that --without switches off, with what each does:", *guard_lines()])
         return HELD
+    if arguments.by_hand:
+        from tui.commands.explore_by_hand import explore_by_hand
+
+        return explore_by_hand(arguments, _start(arguments), partial(_goal, arguments.goal))
     faults = _faults(arguments.faults)
     at_most = _number("--at-most", arguments.at_most, "a number of faults", 0, MOST_FAULTS)
     processes = _number("--processes", arguments.processes, "a number of processes", 1, MOST_PROCESSES)

@@ -1,20 +1,27 @@
 """Breadth-first search through all states of a simulation: every order of messages, timers, faults, and acts.
 
-States with the same fingerprint are visited once. Because the search is breadth-first, no bad state is nearer than the first one that the
-search finds.
+States with the same key, which is their fingerprint, are visited once. Because the search is breadth-first, no bad state is nearer than the
+first one that the search finds. If a bound says how often something can still happen, a state is also left out if the same state was visited
+with as much left.
+
+Whether the key holds all that the future depends on is checked by comparing successors: the same choices must lead from two states with the same
+key to states with the same keys.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from core.sim.exploration.choices import Choice, enabled, take
 from core.sim.simulation import Simulation
 from core.sim.state.fields import Table
 from core.sim.state.fingerprint import Fingerprints
 from core.sim.state.snapshot import Snapshot, Snapshots
+
+Left = tuple[int, ...]
+"""How often each bounded thing can still happen."""
 
 
 class Outcome(NamedTuple):
@@ -25,7 +32,10 @@ class Outcome(NamedTuple):
         path: the names of the choices that lead to the bad state.
         states: the number of different states that were seen.
         taken: the number of choices that were taken.
-        complete: whether all states were seen; False if the search found a bad state or reached the limit.
+        complete: whether all states were seen; False if the search found a bad state, reached the limit, or was stopped.
+        depth: the number of choices on the way to the bad state, or to the farthest state.
+        compared: the number of pairs of states with the same key whose successors were compared.
+        differing: the names of choices that led from two states with the same key to different ones; empty if the key holds all that matters.
     """
 
     bad: str
@@ -33,6 +43,189 @@ class Outcome(NamedTuple):
     states: int
     taken: int
     complete: bool
+    depth: int = 0
+    compared: int = 0
+    differing: tuple[str, ...] = ()
+
+
+class _State(NamedTuple):
+    """A state whose choices are to be tried."""
+
+    key: bytes
+    left: Left
+    number: int
+    depth: int
+    snapshot: Snapshot[Simulation]
+
+
+class _Twin(NamedTuple):
+    """A state that was left out, because a state with the same key and at least as much left was visited.
+
+    Attributes:
+        visited: what was left in the state that was visited.
+    """
+
+    key: bytes
+    left: Left
+    visited: Left
+    snapshot: Snapshot[Simulation]
+
+
+class _Reached(NamedTuple):
+    """Where a choice leads."""
+
+    names: tuple[str, ...]
+    bad: str
+    key: bytes
+    left: Left
+
+
+class Search:
+    """A search. After `run`, the simulation is in the bad state that was found or, if none was found, in the state in which the search began."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        bad: Callable[[], str],
+        acts: Callable[[], Iterable[Choice]] = tuple,
+        *,
+        also: tuple[object, ...] = (),
+        first: Callable[[Choice], bool] | None = None,
+        until: int | None = None,
+        limit: int = 100_000,
+        table: Table | None = None,
+        left: Callable[[], Left] = tuple,
+        bounds: tuple[object, ...] = (),
+        only_acts: bool = False,
+        compare: bool = False,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Prepare a search.
+
+        Args:
+            simulation: the simulation in the state where the search begins.
+            bad: a function that returns a description of what is bad in the current state or on the path to it, or an empty string if
+                nothing is bad. `bad` is called after each choice.
+            acts: a function that returns the acts that the search can perform in the current state, in addition to the simulation's own next
+                steps.
+            also: objects outside the simulation that `bad` and `acts` depend on. The state of the objects in `also` counts as part of the
+                simulation's state, and is restored with it.
+            first: a function that returns whether a choice must be taken before all others. With `first`, the search visits fewer states,
+                but misses the orders in which another choice comes first.
+            until: the virtual time up to which the simulation can advance, in µs.
+            limit: the maximum number of states to visit.
+            table: the fields that are not plain state, by class.
+            left: a function that returns how often each bounded thing can still happen. With more left, everything must be possible that is
+                possible with less.
+            bounds: objects that hold what is left. They are restored with the simulation's state, but do not count as part of it.
+            only_acts: whether acts do all that is due with them, so that there are no other choices.
+            compare: whether the successors of each state that was left out are compared with those of the state with the same key that was
+                visited, at the end.
+            stop: a function that returns whether the search must end, because it has taken too long.
+        """
+        self._simulation: Final = simulation
+        self._bad, self._acts, self._first, self._left = bad, acts, first, left
+        self._until, self._limit, self._only_acts, self._compare, self._stop = until, limit, only_acts, compare, stop
+        self._roots: Final = (*also, *bounds)
+        self._snapshots: Final = Snapshots()
+        self._fingerprints: Final = Fingerprints(simulation, *also, table=table)
+        self._seen: Final[dict[bytes, list[Left]]] = {}
+        self._came: Final[list[tuple[int, tuple[str, ...]]]] = []
+        self._twins: Final[list[_Twin]] = []
+        self._successors: Final[dict[tuple[bytes, Left], dict[str, _Reached]]] = {}
+        self._taken = 0
+
+    def run(self) -> Outcome:
+        """Search until a bad state is found, all states were visited, or the limit is reached."""
+        start = self._take()
+        key, left = self._fingerprints.take(), self._left()
+        self._seen[key] = [left]
+        self._came.append((-1, ()))
+        ahead = deque([_State(key, left, 0, 0, start)])
+        states, depth = 1, 0
+        while ahead:
+            if self._stop():
+                start.restore()
+                return Outcome("", (), states, self._taken, False, depth)
+            state = ahead.popleft()
+            tried: dict[str, _Reached] = {}
+            for choice in self._choices(state.snapshot):
+                reached = self._reach(state.snapshot, choice)
+                tried[choice.name] = reached
+                if not reached.bad and self._is_known(reached):
+                    continue
+                states += 1
+                depth = state.depth + len(reached.names)
+                self._came.append((state.number, reached.names))
+                if reached.bad or states >= self._limit:
+                    return Outcome(reached.bad, self._path(), states, self._taken, False, depth)
+                ahead.append(_State(reached.key, reached.left, len(self._came) - 1, depth, self._take()))
+            if self._compare:
+                self._successors[state.key, state.left] = tried
+        compared, differing = self._compared() if self._compare else (0, ())
+        start.restore()
+        return Outcome("", (), states, self._taken, True, depth, compared, differing)
+
+    def _take(self) -> Snapshot[Simulation]:
+        return self._snapshots.take(self._simulation, *self._roots)
+
+    def _choices(self, snapshot: Snapshot[Simulation]) -> list[Choice]:
+        snapshot.restore()
+        return list(self._acts()) if self._only_acts else enabled(self._simulation, self._acts(), self._until)
+
+    def _reach(self, snapshot: Snapshot[Simulation], choice: Choice) -> _Reached:
+        """Take a choice in a state, and everything that must come first then."""
+        snapshot.restore()
+        names: list[str] = []
+        bad = ""
+        following: Choice | None = choice
+        while following is not None and not bad:
+            take(self._simulation, following)
+            names.append(following.name)
+            bad = self._bad()
+            following = None
+            if self._first is not None:
+                following = next(filter(self._first, enabled(self._simulation, (), self._until)), None)
+        self._taken += len(names)
+        return _Reached(tuple(names), bad, self._fingerprints.take(), self._left())
+
+    def _is_known(self, reached: _Reached) -> bool:
+        """Return whether the state was visited with as much left. Otherwise, note that it is being visited."""
+        known = self._seen.get(reached.key)
+        if known is None:
+            self._seen[reached.key] = [reached.left]
+            return False
+        for other in known:
+            if all(map(int.__ge__, other, reached.left)):
+                if self._compare:
+                    self._twins.append(_Twin(reached.key, reached.left, other, self._take()))
+                return True
+        known.append(reached.left)
+        return False
+
+    def _compared(self) -> tuple[int, tuple[str, ...]]:
+        """Compare the successors of each state that was left out with those of the state that was visited instead. Return the number of
+        pairs, and the choices that lead to different states."""
+        differing: dict[str, None] = {}
+        for twin in self._twins:
+            others = self._successors[twin.key, twin.visited]
+            choices = self._choices(twin.snapshot)
+            if twin.left == twin.visited:
+                differing.update(dict.fromkeys(sorted(others.keys() - {choice.name for choice in choices})))
+            for choice in choices:
+                other = others.get(choice.name)
+                reached = self._reach(twin.snapshot, choice)
+                if other is None or (reached.names, reached.bad, reached.key) != (other.names, other.bad, other.key):
+                    differing[choice.name] = None
+        return len(self._twins), tuple(differing)
+
+    def _path(self) -> tuple[str, ...]:
+        number, names = self._came[-1]
+        path = names
+        while number >= 0:
+            number, names = self._came[number]
+            path = names + path
+        return path
 
 
 def search(
@@ -46,61 +239,5 @@ def search(
     limit: int = 100_000,
     table: Table | None = None,
 ) -> Outcome:
-    """Search for the nearest bad state. If the search finds a bad state, the simulation remains in this state. If the search visits all
-    states and finds no bad state, the simulation returns to the state in which the search began.
-
-    Args:
-        simulation: the simulation in the state where the search begins.
-        bad: a function that returns a description of what is bad in the current state or on the path to it, or an empty string if nothing
-            is bad. `bad` is called after each choice.
-        acts: a function that returns the acts that the search can perform in the current state, in addition to the simulation's own next
-            steps.
-        also: objects outside the simulation that `bad` and `acts` depend on. The state of the objects in `also` counts as part of the
-            simulation's state, and is restored with it.
-        first: a function that returns whether a choice must be taken before all others. With `first`, the search visits fewer states, but
-            misses the orders in which another choice comes first.
-        until: the virtual time up to which the simulation can advance, in µs.
-        limit: the maximum number of states to visit.
-        table: the fields that are not plain state, by class.
-    """
-    snapshots = Snapshots()
-    fingerprints = Fingerprints(simulation, *also, table=table)
-    start = snapshots.take(simulation, *also)
-    seen = {fingerprints.take()}
-    came: list[tuple[int, tuple[str, ...]]] = [(-1, ())]
-    ahead: deque[tuple[int, Snapshot[Simulation]]] = deque([(0, start)])
-    taken = 0
-    while ahead:
-        number, snapshot = ahead.popleft()
-        snapshot.restore()
-        for at, choice in enumerate(enabled(simulation, acts(), until)):
-            if at:
-                snapshot.restore()
-            names: list[str] = []
-            what = ""
-            following: Choice | None = choice
-            while following is not None and not what:
-                take(simulation, following)
-                names.append(following.name)
-                what = bad()
-                following = None if first is None else next(filter(first, enabled(simulation, (), until)), None)
-            taken += len(names)
-            fingerprint = fingerprints.take()
-            if fingerprint in seen and not what:
-                continue
-            seen.add(fingerprint)
-            came.append((number, tuple(names)))
-            if what or len(seen) >= limit:
-                return Outcome(what, _path(came), len(seen), taken, False)
-            ahead.append((len(came) - 1, snapshots.take(simulation, *also)))
-    start.restore()
-    return Outcome("", (), len(seen), taken, True)
-
-
-def _path(came: list[tuple[int, tuple[str, ...]]]) -> tuple[str, ...]:
-    number, names = came[-1]
-    path = names
-    while number >= 0:
-        number, names = came[number]
-        path = names + path
-    return path
+    """Search for the nearest bad state, and compare no successors. The arguments are those of `Search`."""
+    return Search(simulation, bad, acts, also=also, first=first, until=until, limit=limit, table=table).run()
