@@ -22,7 +22,7 @@ COMPILED := build/compiled
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test fuzz swarm fuzz-transactions fuzz-groups causes mutants lint fidelity record bench compiled pure test-compiled wheel docs sentences lock venv clean
+.PHONY: help play serve report test fuzz swarm fuzz-transactions fuzz-groups causes mutants explore-ladder lint fidelity record bench compiled pure test-compiled wheel docs sentences lock venv clean
 
 help: ## list these targets
 	@awk -F ' ## ' '/^[a-z-]+:.* ## / {sub(/:.*/, "", $$1); printf "make %-25s %s\n", $$1 " " $$3, $$2}' Makefile
@@ -57,6 +57,9 @@ causes: $(STAMPS)/test ## check that harm leads to what was done (--runs) ## [AR
 
 mutants: $(STAMPS)/test ## check that tests find mistakes (--number) ## [ARGS="..."]
 	@$(BIN)/python -m tests.mutants $(ARGS)
+
+explore-ladder: $(STAMPS)/test ## search for known harms by release (RUNG ...) ## [ARGS="..."]
+	@$(BIN)/python -m tests.scenarios.exploration.ladder $(ARGS)
 
 lint: $(STAMPS)/lint ## check format, style, types, import contracts
 	$(BIN)/ruff format --check .
