@@ -379,11 +379,14 @@ class ReplicaLog:
         return min(max(first, self._base_of_log_start()), high_watermark)
 
     def _base_of_log_start(self) -> int:
-        """Return the first offset of the batch that contains the log start. Deleting records inside a batch does not split the batch."""
+        """Return the first offset of the batch that a read at the log start finds: the first batch that ends after it. Deleting records
+        inside a batch does not split the batch (`LogSegment#read`, `#translateOffset`).
+        """
         if not self.log_start < self.leo:
             return self.log_start
-        found = self.records.term_of(self.log_start).batches_within(self.log_start, self.log_start + 1)
-        return found[0].base if found else self.log_start
+        term = self.records.term_of(self.log_start)
+        number = term.number_after(self.log_start)
+        return term.batch(number).base if number < term.count else self.log_start
 
     # --- compaction ------------------------------------------------------------------------------------------------
 

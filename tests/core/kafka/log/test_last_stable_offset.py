@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors
+from core.kafka.log.cleaner.compacted_term import CompactedTerm, RetainedBatch
 from core.kafka.log.leader_term import Term
 from core.kafka.log.log_config import LogConfig
 from core.kafka.log.replica_log import ReplicaLog
@@ -189,3 +190,19 @@ def test_a_log_start_inside_the_first_batch_of_a_transaction_leaves_the_last_sta
     assert log.commit_to(6) == 3
     assert log.maybe_increment_log_start(log_start)
     assert log.last_stable_offset() == 3
+
+
+def test_a_log_start_in_a_gap_of_a_compacted_log_puts_the_last_stable_offset_at_the_next_batch() -> None:
+    log = ProducerLog()
+    log.send(0, 3, txn=True)
+    log.plain(3)
+    log.plain(3)
+    assert log.commit_to(9) == 0
+    source = log.records.terms[0]
+    kept = [batch for batch in source.batches if batch.base != 3]
+    log.records.terms = (CompactedTerm(source, tuple(RetainedBatch(batch, range(batch.base, batch.base + 3)) for batch in kept)),)
+    log.records.tail = log.records.terms[0]
+    assert log.maybe_increment_log_start(4)
+    assert log.last_stable_offset() == 6
+    assert log.maybe_increment_log_start(7)
+    assert log.last_stable_offset() == 6
