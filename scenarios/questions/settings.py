@@ -66,21 +66,27 @@ def which_setting_stalls(asked: AskedCluster, words: Sequence[str]) -> Answer:
     lag_max, noticed = settings.us("replica.lag.time.max.ms"), time_until_noticed(asked)
     lines = []
     bad = [one for one in asked.view.partitions if not one.status.served]
-    for status, text in (
-        (PartitionStatus.OFFLINE, "have no leader: unclean.leader.election.enable decides whether a replica that is not in sync may lead"),
+    for status, verbs, text in (
+        (
+            PartitionStatus.OFFLINE,
+            "has have",
+            "no leader: unclean.leader.election.enable decides whether a replica that is not in sync may lead",
+        ),
         (
             PartitionStatus.LEADER_UNAVAILABLE,
-            f"have a dead leader that the controller notices after {seconds(noticed)} ({_session(asked)})",
+            "has have",
+            f"a dead leader that the controller notices after {seconds(noticed)} ({_session(asked)})",
         ),
-        (PartitionStatus.UNDER_MIN_ISR, "refuse writes with acks=all: min.insync.replicas is larger than the ISR"),
+        (PartitionStatus.UNDER_MIN_ISR, "refuses refuse", "writes with acks=all: min.insync.replicas is larger than the ISR"),
         (
             PartitionStatus.STALLED,
-            f"wait for a replica that does not fetch: replica.lag.time.max.ms ({seconds(lag_max)}) ends that, or the controller",
+            "waits wait",
+            f"for a replica that does not fetch: replica.lag.time.max.ms ({seconds(lag_max)}) ends that, or the controller",
         ),
     ):
         found = [one for one in bad if one.status is status]
         if found:
-            lines.append(f"{partitions(found)} {text}")
+            lines.append(f"{partitions(found)} {verbs.split()[len(found) > 1]} {text}")
     lines.append(f"If a leader dies: its partitions are dark for {_session(asked)} = {seconds(noticed)}, plus the time of the election.")
     lines.append(
         f"If a follower dies or hangs: writes with acks=all wait until it leaves the ISR, after {_session(asked)} = {seconds(noticed)} or replica.lag.time.max.ms = {seconds(lag_max)}, whichever is first."
@@ -90,7 +96,7 @@ def which_setting_stalls(asked: AskedCluster, words: Sequence[str]) -> Answer:
     if tight:
         lines.append(f"min.insync.replicas equals the replication factor: one stopped broker stops writes of {partitions(tight)}")
     verdict = (
-        f"{len(bad):,} partitions do not serve writes with acks=all now."
+        f"{len(bad):,} partition{' does' if len(bad) == 1 else 's do'} not serve writes with acks=all now."
         if bad
         else "Nothing stalls now; this is what decides when a broker fails."
     )

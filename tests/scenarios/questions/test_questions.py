@@ -6,16 +6,18 @@ import json
 import random
 from pathlib import Path
 
+import attrs
 import pytest
 
+from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.lab.acts import BeginTransaction, Cut, InitTransactions, Kill, Load, Pause, Produce
+from core.lab.acts import BeginTransaction, Cut, InitTransactions, Kill, KillController, Load, Pause, Produce, Reassign
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.units import SECOND
 from scenarios.questions.all_questions import QUESTIONS, AnswerTask
-from scenarios.questions.asked import Answer, AskedCluster
+from scenarios.questions.asked import Answer, AskedCluster, Branch
 from scenarios.questions.restarts import made_worse, safe_sets, without
 from tui.cli import main
 
@@ -221,16 +223,126 @@ def test_is_acks_all_safe(release: str, config: dict[str, str], safe: bool) -> N
     assert found.verdict.startswith("Yes" if safe else "Not in every topic")
 
 
-def test_which_setting_stalls_and_before_upgrade() -> None:
+def test_what_acks_all_promises_of_each_topic() -> None:
+    """A record survives while one of the replicas that must have it is left, and elections keep to the ISR."""
+    caches = "The records are in the page cache when they are acknowledged: a power loss of all these brokers at once can lose them (flush.messages)."
     cluster = of(((1, 2, 3), (1, 2, 3)), min_insync_replicas="3")
-    assert any("min.insync.replicas equals the replication factor" in line for line in answer(cluster, "which-setting-stalls").lines)
-    assert answer(cluster, "before-upgrade").verdict == "Not yet: 1 thing to mend first."
+    assert answer(cluster, "is-acks-all-safe").lines == (
+        "orders: acknowledged when at least 3 of 3 replicas have it; survives the loss of 2 disks",
+        caches,
+    )
+    unclean = of(((1, 2, 3),), min_insync_replicas="2", unclean_leader_election_enable="true")
+    assert answer(unclean, "is-acks-all-safe").lines[0] == (
+        "orders: acknowledged when at least 2 of 3 replicas have it; survives the loss of 1 disk; "
+        "unclean.leader.election.enable can elect a replica without it"
+    )
+    old = answer(of(((1, 2),), release="0.10.2", min_insync_replicas="3"), "is-acks-all-safe", "orders")
+    assert old.lines == (
+        "orders: acknowledged when at least 2 of 2 replicas have it; survives the loss of 1 disk; "
+        "unclean.leader.election.enable can elect a replica without it",
+        "Under 0.10.2, followers truncate to their high watermark, which can lose acknowledged records (KIP-101, since 0.11).",
+        caches,
+    )
+    assert old.verdict.startswith("Not in every topic")
+    with pytest.raises(ValueError, match="'nope' is not a topic; there are orders"):
+        answer(cluster, "is-acks-all-safe", "orders", "nope")
+
+
+@pytest.mark.parametrize(
+    ("release", "leader", "follower"),
+    [
+        ("4.3", "broker.session.timeout.ms = 9s", "replica.lag.time.max.ms = 30s"),
+        ("2.4", "zookeeper.session.timeout.ms = 6s", "replica.lag.time.max.ms = 10s"),
+    ],
+)
+def test_which_setting_decides_when_a_broker_fails(release: str, leader: str, follower: str) -> None:
+    found = answer(of(((1, 2, 3),), release=release), "which-setting-stalls")
+    assert (found.verdict, found.lines) == (
+        "Nothing stalls now; this is what decides when a broker fails.",
+        (
+            f"If a leader dies: its partitions are dark for {leader}, plus the time of the election.",
+            f"If a follower dies or hangs: writes with acks=all wait until it leaves the ISR, after {leader} or {follower}, whichever is first.",
+            "The producer gives up after delivery.timeout.ms (2m00s by default), counted from send().",
+        ),
+    )
+
+
+def test_which_setting_stalls_now() -> None:
+    cluster = of(((1, 2, 3), (2, 3, 1)), min_insync_replicas="3")
+    cluster.do(Load("orders", 100, acks="all"))
+    cluster.run_until(5 * SECOND)
+    cluster.do(Pause(2))
+    cluster.run_until(8 * SECOND)
+    found = answer(cluster, "which-setting-stalls")
+    assert found.verdict == "2 partitions do not serve writes with acks=all now."
+    assert found.lines[:2] == (
+        "1 partition: orders-1 has a dead leader that the controller notices after 9s (broker.session.timeout.ms)",
+        "1 partition: orders-0 waits for a replica that does not fetch: replica.lag.time.max.ms (30s) ends that, or the controller",
+    )
+    assert found.lines[-1].endswith("one stopped broker stops writes of 2 partitions: orders-0, orders-1")
+    cluster.run_until(25 * SECOND)
+    assert answer(cluster, "which-setting-stalls").lines[0] == (
+        "2 partitions: orders-0, orders-1 refuse writes with acks=all: min.insync.replicas is larger than the ISR"
+    )
+    alone = of(((1,), (2,), (3,)), min_insync_replicas="1")
+    alone.do(Kill(1))
+    alone.run_until(20 * SECOND)
+    found = answer(alone, "which-setting-stalls")
+    assert found.verdict == "1 partition does not serve writes with acks=all now."
+    assert found.lines[0].startswith("1 partition: orders-0 has no leader: unclean.leader.election.enable decides")
+    assert not found.lines[-1].startswith("min.insync.replicas"), "a partition with one replica has no spare in any case"
+
+
+def test_before_upgrade() -> None:
+    topic = TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)), PartitionSpec((4,)), PartitionSpec((2, 3, 1))))
+    spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3, 4)), (topic,), controllers=("b1", "b2", "c3"))
+    cluster = Cluster(attrs.evolve(spec, settings=(("min.insync.replicas", 2),)), RELEASES["4.3"])
+    order, keep = (
+        "· order: b3, b4, b2, b1, each after the one before is in sync (ask rolling-restart)",
+        "· keep the old metadata.version (inter.broker.protocol.version before KRaft) until all brokers run the new release",
+    )
+    cluster.run_until(SECOND)
+    assert cluster.view().controller == "b1"
+    risky = "✗ cannot be stopped without harm: b4 (ask may-i-stop 4)"
+    assert answer(cluster, "before-upgrade").lines == (risky, order, keep)
+    cluster.do(KillController("c3"))
+    cluster.do(Kill(4))
+    cluster.do(Reassign(TopicPartition("orders", 0), (2, 4, 3)))
+    cluster.run_until(20 * SECOND)
+    found = answer(cluster, "before-upgrade")
+    assert found.verdict == "Not yet: 5 things to mend first."
+    assert found.lines == (
+        "✗ without a leader: 1 partition: orders-1",
+        "✗ being reassigned: 1 partition: orders-0",
+        "✗ not up: b4",
+        "✗ a controller is down: the quorum has no spare left, or fewer than usual",
+        "✗ cannot be stopped without harm: b1, b2 (ask may-i-stop 1)",
+        "· not led by their preferred replica: 1 partition: orders-0; elect preferred leaders afterwards",
+        order.replace("b4, ", ""),
+        keep,
+    )
     fine = of(((1, 2, 3),), min_insync_replicas="2")
     assert answer(fine, "before-upgrade").verdict == "Yes, a rolling upgrade can begin."
     fine.do(Kill(3))
     fine.run_until(20 * SECOND)
-    assert answer(fine, "before-upgrade").verdict.startswith("Not yet")
-    assert any("min.insync.replicas" in line for line in answer(fine, "which-setting-stalls").lines) is False
+    assert answer(fine, "before-upgrade").lines[:3] == (
+        "✗ under-replicated: 1 partition: orders-0",
+        "✗ not up: b3",
+        "✗ cannot be stopped without harm: b1, b2 (ask may-i-stop 1)",
+    )
+
+
+def test_a_copy_counts_its_events_as_if_it_were_a_run_of_its_own() -> None:
+    """Causes before the copy was made are left out; an event without other causes has none."""
+    cluster = of(((1, 2, 3),))
+    cluster.run_until(SECOND)
+    branch = Branch(Cluster.restore(cluster.snapshot()))
+    seen: list[tuple[object, ...]] = []
+    branch.summary = seen.append  # type: ignore[misc, assignment]
+    made = cluster.journal.seq
+    for number, cause in enumerate((0, made - 1, made, made + 2, (made, made + 1), (made + 1, made + 2), (1, made)), made + 3):
+        branch._shifted((number, 7, cause, "kind", "column"))
+    assert seen == [(number, 7, cause, "kind", "column") for number, cause in enumerate((0, 0, 0, 2, 1, (1, 2), 0), 3)]
 
 
 @pytest.mark.parametrize("seed", range(24))
