@@ -249,7 +249,7 @@ class Fields(Node):
 
 def shortened(text: str, limit: int = 40) -> str:
     """Shorten text for a one-line message."""
-    line = " ".join(text[: 4 * limit + 4].split())
+    line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

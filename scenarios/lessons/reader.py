@@ -390,7 +390,8 @@ def _reveal(node: Node, names: Names, text: Callable[[Node], Text]) -> tuple[tup
 def _choices(node: Node, right: Node | None, text: Callable[[Node], Text]) -> tuple[Choice, ...]:
     fields = as_fields(node, 'for example {"0": why not, "10": why}')
     if not 2 <= len(fields.values) <= MAX_CHOICES:
-        raise fields.error(f"the question has {len(fields.values)} choices", f"a question has from 2 to {MAX_CHOICES} choices")
+        count = "only one choice" if len(fields.values) == 1 else f"{len(fields.values)} choices"
+        raise fields.error(f"the question has {count}", f"a question has from 2 to {MAX_CHOICES} choices")
     answer = "" if right is None else as_text(right, "write the choice that is right")
     if right is not None and answer not in fields.values:
         raise right.error(f"'{shortened(answer)}' is not one of the choices", did_you_mean(answer, fields.values))

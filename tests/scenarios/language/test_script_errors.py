@@ -224,6 +224,12 @@ BAD: list[tuple[str, str, str, str]] = [
     ("guard", CLUSTER + "releases: 4.1 without request-time\n", "2:11", "unknown guard 'request-time'; did you mean 'request-time-leo'?"),
     ("release-twice", CLUSTER + 'releases: ["4.1", "4.1"]\n', "2:19", "release 4.1 appears twice"),
     ("seed", CLUSTER + "seed: -1\n", "2:7", "-1 is out of range"),
+    (
+        "seed-too-large",
+        CLUSTER + "seed: 9223372036854775808\n",
+        "2:7",
+        "9223372036854775808 is out of range; write a whole number from 0 to 9223372036854775807",
+    ),
     ("condition-word", CLUSTER + "expect: hww(orders-0) == 1\n", "2:9", "unknown word 'hww' (in: hww(orders-0) == 1); did you mean 'hw'?"),
     ("condition-topic", CLUSTER + "expect: hw(order-0) == 1\n", "2:12", "unknown topic 'order'"),
     ("condition-quoted", CLUSTER + 'expect: "hw(order-0) == 1"\n', "2:13", "unknown topic 'order'"),

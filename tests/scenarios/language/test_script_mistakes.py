@@ -9,7 +9,7 @@ import pytest
 
 from scenarios.errors import MAX_SHOWN, ScriptMistakes
 from scenarios.language.cluster import cluster_from_data
-from scenarios.language.nodes import MAX_MISTAKES
+from scenarios.language.nodes import MAX_MISTAKES, shortened
 from scenarios.language.script import read_script
 from tui.cli import main
 
@@ -219,3 +219,18 @@ def test_settings_that_go_together_under_one_of_its_releases_are_left_to_the_run
     act = "{topic: orders, rate: 1, config: {delivery.timeout.ms: 1}}"
     cluster = "cluster: {brokers: 1, topics: {orders: {partitions: 1, replication-factor: 1}}}"
     assert read_script(f"{cluster}\nreleases: ['2.0', '4.1']\ntimeline: [{{load: {act}}}]\n", "s").steps
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "line"),
+    [
+        ("a  b\n c", 40, "a b c"),
+        ("x" * 40, 40, "x" * 40),
+        ("x" * 41, 40, "x" * 39 + "…"),
+        ("ab cd", 5, "ab cd"),
+        ("ab cde", 5, "ab c…"),
+        (" " * 1_000 + "end", 40, "end"),
+    ],
+)
+def test_a_message_quotes_one_short_line(text: str, limit: int, line: str) -> None:
+    assert shortened(text, limit) == line

@@ -11,6 +11,7 @@ from scenarios.lessons.headless import HeadlessLesson
 from scenarios.lessons.lesson import Lesson
 from scenarios.lessons.lessons_library import ORDER, find_lesson, lesson_names
 from scenarios.lessons.phases import Phase
+from scenarios.lessons.places import PlaceKind, Pointer
 from scenarios.lessons.player import Player
 from scenarios.lessons.progress import LessonProgress, keep_progress, read_progress, reset_progress
 from scenarios.lessons.reader import read_lesson
@@ -40,6 +41,7 @@ lesson:
     within: 20s
     fill: {now: {leader: "{leader(orders-0)}"}}
     say: b2 leads.
+    reveal: [leader(orders-0), hw(orders-0)]
   - end: Good.
     compare: [{value: leader(orders-0), because: b1 died}, {value: lost, because: nothing}]
     ideas: [Start b1.]
@@ -148,7 +150,10 @@ def test_a_wrong_answer_act_is_a_mistake_of_the_lesson() -> None:
         ("say: b2 leads.", "sya: b2 leads.", "small.yaml:21:5: lesson[3]: unknown word 'sya'; did you mean 'say'?"),
         ("until: leader", "run: 5s\n    until: leader", "small.yaml:19:5: lesson[3]: the step has both 'run' and 'until'; use only one of them"),
         ("say: b2 leads.", "say: b2 leads.\n    again: '4.0'", "small.yaml:22:12: lesson[3].again: the lesson's 'releases' do not name 4.0; they are 4.3"),
-        ("end: Good.", "say: Good.", "small.yaml:23:5: lesson[4]: 'compare' requires 'end'"),
+        ("end: Good.", "say: Good.", "small.yaml:24:5: lesson[4]: 'compare' requires 'end'"),
+        ("[leader(orders-0), hw(", "[leader(orders-0), hww(", "small.yaml:22:32: lesson[3].reveal[2]: unknown word 'hww' (in: hww(orders-0)); did you mean 'hw'?"),
+        ("[leader(orders-0), hw(orders-0)]", "{a: '{hww(orders-0)}'}", "small.yaml:22:19: lesson[3].reveal.a: unknown word 'hww'"),
+        ("{value: lost,", "{value: lst,", "small.yaml:24:68: lesson[4].compare[2].value: unknown word 'lst' (in: lst); did you mean"),
         ("lesson:", "lessen:", "'lesson' is missing, so this is not a lesson"),
         ("brokers: 2", "brokers: 0", "small.yaml:5:12: cluster.brokers:"),
     ],
@@ -158,6 +163,48 @@ def test_a_mistake_is_refused_with_its_place(old: str, new: str, message: str) -
     with pytest.raises(ScriptError) as wrong:
         read_lesson(SMALL.replace(old, new, 1), "small.yaml", BY_ID)
     assert wrong.value.lines[0].startswith(message) or message in wrong.value.lines[0], wrong.value.lines
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("{say: a, ask: b}", "the step has both 'say' and 'ask'; write a separate step"),
+        ("{ask: a, end: b}", "the step has both 'ask' and 'end'; write a separate step"),
+        ("{say: a, until: lost == 0, wait-for: lost == 1}", "the step has both 'until' and 'wait-for'; write a separate step"),
+        ("{say: a, within: 5s}", "'within' requires 'until' or 'wait-for'"),
+        ("{say: a, meanwhile: b}", "'meanwhile' requires 'run' or 'until'"),
+        ("{say: a, choices: {a: b, c: d}}", "'choices' requires 'ask'"),
+        ("{say: a, right: b}", "'right' requires 'ask'"),
+        ("{check: lost == 0, wait-for: lost == 1}", "'wait-for' requires 'say'"),
+        ("{say: a, answer: {kill: 1}}", "'answer' requires 'wait-for'"),
+        ("{say: a, hints: []}", "'hints' requires 'wait-for'"),
+        ("{say: a, ideas: [b]}", "'ideas' requires 'end'"),
+        ("{check: lost == 0, reveal: [lost]}", "'reveal' requires 'say' or 'ask' or 'end'"),
+        ("{check: lost == 0, point: events}", "'point' requires 'say' or 'ask' or 'end'"),
+        ("{ask: a, right: b}", "'ask' requires 'choices'; for example"),
+        ("{ask: a, choices: {a: b, c: d}}", "'ask' requires 'right'; for example"),
+        ("{end: a}", "'end' requires 'ideas'; write what to try"),
+        ("{ask: a, right: a, choices: {a: b}}", "the question has only one choice; a question has from 2 to 6 choices"),
+        ("{ask: a, right: a, choices: {a: b, b: b, c: b, d: b, e: b, f: b, g: b}}", "the question has 7 choices; a question has from 2 to 6 choices"),
+        ("{}", "the step is empty; for example"),
+        ("{say: a, point: places}", "the screen has no place 'places'; did you mean 'page'?"),
+        ("{say: a, point: events 1}", "'events 1' is not a place; write brokers"),
+        ("{say: a, point: partition orders-0 at 2}", "'partition orders-0 at 2' is not a place; write brokers"),
+        ("{say: a, point: page}", "'page' is not a place; write brokers"),
+    ],
+)  # fmt: skip
+def test_words_of_a_step_that_do_not_belong_together(step: str, message: str) -> None:
+    head, _, end = SMALL.rpartition("  - end")
+    with pytest.raises(ScriptError) as wrong:
+        read_lesson(f"{head.partition('lesson:')[0]}lesson:\n  - {step}\n  - end{end}", "small.yaml")
+    assert message in wrong.value.lines[0], wrong.value.lines
+
+
+@pytest.mark.parametrize("place", ["broker 2", "partition orders-0", "partition orders-0 on 2", "page groups", "events", "keys"])
+def test_places_that_a_step_points_at(place: str) -> None:
+    pointer = read_lesson(SMALL.replace("point: broker 1", f"point: {place}"), "small.yaml").steps[1].point
+    kind, *rest = place.split()
+    assert pointer == Pointer(PlaceKind(kind), *rest[:1], *map(int, rest[2:]))
 
 
 def test_a_step_that_starts_the_cluster_again() -> None:
