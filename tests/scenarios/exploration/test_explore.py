@@ -8,9 +8,10 @@ from pathlib import Path
 import attrs
 import pytest
 
+from core.kafka.ids import TopicPartition
 from core.kafka.release import GUARDS, RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.lab.acts import Kill, Pause, Produce
+from core.lab.acts import Cut, Kill, Pause, Produce
 from core.lab.acts import Start as StartBroker
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
@@ -18,8 +19,8 @@ from core.lab.views.situation import key_of, situations
 from core.sim.units import SECOND
 from scenarios.conditions.condition_parser import parse_condition
 from scenarios.exploration.exploration import Exploration, explore
-from scenarios.exploration.goal import Goal
-from scenarios.exploration.menu import FAULTS
+from scenarios.exploration.goal import Goal, mend
+from scenarios.exploration.menu import FAULTS, remedies
 from scenarios.exploration.player import Bounds
 from scenarios.exploration.processes import Processes
 from scenarios.exploration.request import Request
@@ -235,3 +236,17 @@ def test_a_goal_names_what_there_is_and_time_must_pass(tmp_path: Path, capsys: p
     assert capsys.readouterr().err.startswith("isrlab: --goal: unknown topic 'nope'")
     assert main(["explore", "b2-high-watermark"]) == 2
     assert "stepped by hand" in capsys.readouterr().err
+
+
+def test_every_fault_ends_and_the_cluster_recovers() -> None:
+    """Four times, what can end a fault is done, and a quarter of a minute passes."""
+    cluster = start(min_isr=1).cluster()
+    cluster.run_until(SECOND)
+    for act in (Kill(1), Pause(2), Cut(("b2", "b3"))):
+        cluster.do(act)
+    cluster.run_until(20 * SECOND)
+    done = mend(cluster)
+    assert [(time, act.word) for time, act in done] == [(20 * SECOND, word) for word in ("start", "resume", "heal")]
+    assert cluster.now == 80 * SECOND
+    assert cluster.partition_view(TopicPartition("orders", 0)).isr == (1, 2, 3)
+    assert list(remedies(cluster)) == []

@@ -21,6 +21,7 @@ from scenarios.groups.cluster_facts import brokers_of, coordinators_of
 from scenarios.groups.describe import View, describe, partitions_of
 from scenarios.groups.described import GroupsError, GroupsImport
 from scenarios.groups.facts import Brokers, Committed
+from scenarios.groups.imported import _epochs
 from scenarios.groups.parse import MAX_NOTES, parse_groups
 from scenarios.language.script import read_script
 from scenarios.releases import release_named
@@ -248,6 +249,24 @@ def test_leader_epochs_of_commits_find_a_truncation() -> None:
     assert [offset for group in spec.groups for offset in group.offsets] == [
         (TopicPartition("orders", 0), 100, 2), (TopicPartition("orders", 1), 250, 3), (TopicPartition("orders", 0), 300, 5)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("commits", "entries", "latest"),
+    [
+        ([], [(0, 0)], 0),
+        ([Committed(50)], [(0, 0)], 0),
+        ([Committed(50, 2)], [(2, 0)], 2),
+        ([Committed(100, 5), Committed(40, 2), Committed(60, 2)], [(2, 0), (5, 60)], 5),
+        ([Committed(101, 3)], [(0, 0)], 4),
+        ([Committed(101, 3), Committed(50, 6)], [(6, 0)], 6),
+        ([Committed(101, 1), Committed(50, 0), Committed(90, 2)], [(0, 0), (2, 50)], 2),
+        ([Committed(50, 1), Committed(50, 2), Committed(80, 3)], [(1, 0), (2, 50)], 3),
+    ],
+)
+def test_the_leader_epochs_of_a_log_by_its_commits(commits: list[Committed], entries: list[tuple[int, int]], latest: int) -> None:
+    """A commit says the epoch of the record before it; a commit beyond the end, 100, says that the next leader has truncated the log."""
+    assert _epochs(100, commits) == (tuple(entries), latest)
 
 
 @pytest.mark.parametrize(("epoch", "kept"), [(MAX_LEADER_EPOCH, MAX_LEADER_EPOCH), (MAX_LEADER_EPOCH + 1, -1)])

@@ -18,15 +18,19 @@ import pytest
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.acts import Kill
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import format_duration
 from scenarios import catalogue
 from scenarios.conditions.conditions import Condition
 from scenarios.errors import ScriptError
 from scenarios.language.script import read_script, releases_of
+from scenarios.readings.partition_readings import PARTITION_READINGS
 from scenarios.readings.reading import Moment
 from scenarios.running import results
-from scenarios.running.runner import Run, State, run_scenario
+from scenarios.running.runner import LiveMoment, Run, State, run_scenario
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -306,3 +310,25 @@ timeline:
     assert 2_500_000 <= check.time < 3_100_000
     assert len({seq for _, seq in times}) < len(times), "asked anew although nothing was recorded"
     assert all(time < 2_500_000 for time, _ in times[:-1])
+
+
+def test_what_can_be_read_of_a_partition() -> None:
+    """Before the partition exists, its readings have no value. A view is kept until something happens."""
+    cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", assignment=(PartitionSpec((2, 1)),)),)))
+    moment = LiveMoment(cluster, {})
+    known, unknown = TopicPartition("t", 0), TopicPartition("u", 0)
+    readings = {
+        each.name: each.read
+        for each in PARTITION_READINGS
+        if each.arguments[0] == "partition" and all(argument.endswith("?") for argument in each.arguments[1:])
+    }
+    assert {name: read(moment, unknown) for name, read in readings.items()} == dict.fromkeys(readings)
+    found = {name: read(moment, known) for name, read in readings.items()}
+    assert found == {
+        "leader": 2, "leader-epoch": 0, "partition-epoch": 0, "isr": (2, 1), "isr-row": (2, 1), "elr": (), "replicas": (2, 1), "min-isr": 1,
+        "leo": 0, "lso": 0, "ongoing": 0, "hw": 0, "log-start": 0, "records": None, "epochs": ((0, 0),),
+    }  # fmt: skip
+    before = moment.partition(known)
+    assert moment.partition(known) is before
+    cluster.do(Kill(1))
+    assert moment.partition(known) is not before

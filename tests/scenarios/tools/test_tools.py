@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,63 @@ def test_leader_election() -> None:
     assert leader_election.elect(state(offline), frozenset({3}), None, preferred=False) == (
         ["Successfully completed leader election (UNCLEAN) for partitions zap-0"], 0,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"partitions":[{"topic":"foo","partition":0},{"topic":"bar","partition":0}]}', [FOO, BAR]),
+        ('{"partitions":[]}', "Replica election data is empty"),
+        ("{}", "Replica election data is empty"),
+        ('{"partitions":[{"topic":"foo","partition":0},{"topic":"foo","partition":0}]}', "contains duplicate partitions: foo-0"),
+        ('{"partitions":[{"topic":"foo","partition":-1}]}', "no partition with topic and partition"),
+        ('{"partitions":[{"topic":"","partition":0}]}', "no partition with topic and partition"),
+        ('{"partitions":[{"topic":"foo","partition":true}]}', "no partition with topic and partition"),
+        ('{"partitions":["foo-0"]}', 'an entry of partitions is not an object: "foo-0"'),
+        ('{"partitions":"foo-0"}', 'partitions is not a list: "foo-0"'),
+    ],
+)
+def test_the_partitions_of_an_election(text: str, found: list[TopicPartition] | str) -> None:
+    """`LeaderElectionCommand#parseReplicaElectionData`."""
+    if isinstance(found, list):
+        assert leader_election.read_partitions(text) == found
+    else:
+        with pytest.raises(InputError, match=found):
+            leader_election.read_partitions(text)
+
+
+@pytest.mark.parametrize(("read", "name"), [(reassign.read_topics, "topics"), (lambda text: list(reassign.read_plan(text)), "partitions")])
+def test_what_a_list_repeats_is_named(read: Callable[[str], object], name: str) -> None:
+    twice = [{"topic": topic, "partition": 0, "replicas": [1]} for topic in ("b", "a", "b", "c", "a")]
+    with pytest.raises(InputError, match=r"contains duplicate (entries|topic partitions): a(-0)?,b(-0)?$"):
+        read(json.dumps({name: twice}))
+
+
+def test_topics_to_move() -> None:
+    """`ReassignPartitionsCommand#parseTopicsData`."""
+    assert reassign.read_topics('{"topics":[{"topic":"foo"},{"topic":"bar"}],"version":1}') == ["foo", "bar"]
+    with pytest.raises(InputError, match="write the topics to move as"):
+        reassign.read_topics('{"topics":[{"topic":"foo"},{"name":"bar"}]}')
+    for topics, brokers, words in (
+        (["foo"], [1, 2, 1], "Broker list contains duplicate entries: 1,2,1"),
+        (["foo"], [1, 7], "Unknown broker id 7"),
+        (["nope"], [1, 2, 3], "Topic nope not found"),
+    ):
+        with pytest.raises(InputError, match=words):
+            reassign.generate(state(DONE), topics, brokers)
+
+
+def test_an_election_of_a_partition_that_does_not_exist_or_whose_preferred_replica_cannot_lead() -> None:
+    """`ReplicationControlManager#electLeader`: the preferred replica must be in the ISR and alive; unclean, any live replica leads."""
+    moved = row(FOO, 1, (0, 1, 2), (1, 2))
+    live = frozenset({0, 1, 2})
+    assert leader_election.outcome(state(moved), live, FOO, preferred=True) == "PREFERRED_LEADER_NOT_AVAILABLE"
+    assert (
+        leader_election.outcome(state(row(FOO, 1, (0, 1), (0, 1))), frozenset({1}), FOO, preferred=True) == "PREFERRED_LEADER_NOT_AVAILABLE"
+    )
+    assert leader_election.outcome(state(moved), live, FOO, preferred=False) == "needless"
+    with pytest.raises(InputError, match=r"^bar-0: This server does not host this topic-partition\.$"):
+        leader_election.outcome(state(moved), live, BAR, preferred=True)
 
 
 def test_the_commands_on_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

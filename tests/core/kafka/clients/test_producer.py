@@ -10,6 +10,7 @@ from core.kafka import errors, events
 from core.kafka.clients.client_config import client_config
 from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.client_settings import PRODUCER
+from core.kafka.clients.producer.keyed_records import TOMBSTONE, KeyedRecords, keys_of
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.messages import MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse
 from core.kafka.release import RELEASES
@@ -258,3 +259,23 @@ def test_a_broker_that_is_gone_is_tried_again_later_each_time() -> None:
         bench.producer.connection_failed("b1")
         found.append(bench.producer.reconnect_time("b1") - bench.journal.now)
     assert found == [each * 1_000 for each in (50, 100, 200, 400, 800, 1_000, 1_000)]
+
+
+def test_keys_take_turns_and_values_are_given_or_numbers() -> None:
+    keys = ("a", "b", "c")
+    assert KeyedRecords(keys, "").records(2, 3) == (("c", "2"), ("a", "3"), ("b", "4"))
+    assert KeyedRecords(keys, "v").records(4, 2) == (("b", "v"), ("c", "v"))
+    assert len(keys_of("100000")) == 100_000
+    assert KeyedRecords(keys, TOMBSTONE).records(5, 2) == (("c", None), ("a", None))
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [("3", ("k0", "k1", "k2")), ("a, b", ("a", "b")), ("1,2", ("1", "2")), ("0", None), ("100001", None), ("a,,b", None), ("", None)],
+)
+def test_keys_are_a_number_or_names(text: str, keys: tuple[str, ...] | None) -> None:
+    if keys is None:
+        with pytest.raises(ValueError, match=r"keys must be|the number of keys must be from 1 to 100000"):
+            keys_of(text)
+    else:
+        assert keys_of(text) == keys

@@ -11,8 +11,8 @@ from core.lab.spec import BrokerSpec
 from scenarios.sweeps.grid.fault_model import Duration, Fault, FaultKind
 from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.grid_file.read_grid import read_grid
-from scenarios.sweeps.simulation.draw_faults import HealLinks, draw_faults
-from scenarios.sweeps.simulation.kafka.episodes import SOON_EVERY, START_GRAIN, episodes_of
+from scenarios.sweeps.simulation.draw_faults import DrawnFault, HealLinks, draw_faults
+from scenarios.sweeps.simulation.kafka.episodes import SOON_EVERY, START_GRAIN, _groups, _merged, _within, episodes_of
 from tests.scenarios.sweeps.grids import EVERY_FAULT, small, whole
 
 DAY = 86_400_000_000
@@ -137,3 +137,17 @@ def test_without_around_a_run_is_one_episode_with_the_runs_own_seed() -> None:
     assert isinstance(grid, Grid)
     (episode,) = episodes_of(grid, grid.cells[0], 42)
     assert (episode.seed, episode.start, episode.end, episode.final) == (42, 0, grid.horizon, True)
+
+
+def test_intervals_widen_to_whole_grains_and_merge_if_they_touch() -> None:
+    given = [(30_001, 45_000), (-5, 10_000), (10_000, 12_000), (60_000, 61_000), (31_000, 32_000)]
+    merged = _merged(given)
+    assert merged == [(0, 20_000), (30_000, 50_000), (60_000, 70_000)]
+    assert [_within(merged, time) for time in (0, 19_999, 20_000, 30_000, 49_999, 50_000)] == [True, True, False, True, True, False]
+
+
+def test_faults_are_in_one_group_if_less_than_the_gap_is_between_them() -> None:
+    faults = [DrawnFault(FaultKind.PAUSE, start, end, ()) for start, end in ((0, 100), (20, 30), (110, 115), (124, 130))]
+    assert [[fault.start for fault in group] for group in _groups(faults, 10)] == [[0, 20], [110, 124]]
+    assert [[fault.start for fault in group] for group in _groups(faults, 9)] == [[0, 20], [110], [124]]
+    assert list(_groups([], 10)) == []
