@@ -6,7 +6,7 @@ acknowledges writes with acks=all. The HW is the smallest LEO among certain repl
 
 1. The leader appends the record to its log and calls `maybe_increment_leader_hw` (`core.kafka.broker.requests.leader_append`).
 2. A follower fetches from its own LEO. The leader reads the record and stores the follower's LEO in its `Replica`
-   (`core.kafka.broker.requests.partition_fetch`). Then the leader calls `maybe_expand_isr` if the follower is outside the ISR, and calls `maybe_increment_leader_hw`.
+   (`core.kafka.broker.requests.follower_fetch`). Then the leader calls `maybe_expand_isr` if the follower is outside the ISR, and calls `maybe_increment_leader_hw`.
 3. The follower appends the record. The follower learns the HW from this response or a later one
    (`core.kafka.broker.follower.fetch_response`).
 

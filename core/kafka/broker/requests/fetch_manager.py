@@ -15,7 +15,7 @@ from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.broker.requests.fetch_session import CachedPartition, FetchedPartition, FetchSession, PartitionRead, without_epoch
-from core.kafka.broker.requests.partition_fetch import check_fetch, update_follower_fetch_state
+from core.kafka.broker.requests.follower_fetch import check_fetch, update_follower_fetch_state
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import SIZE, FetchedRecords, fetched_ranges
 from core.kafka.messages import FAILURE, RECORDS, FetchFailure, FetchRequest, FetchResponse

@@ -58,7 +58,7 @@ class ClassicGroupCoordinator:
         for metadata in list(cache.groups.values()):
             group = metadata.classic
             for member in group.members.values():
-                self.rebalances.sessions.renew(cache, group, member)
+                self.rebalances.deadlines.renew(cache, group, member)
             if self.rebalances.release.limits_group_size and len(group.members) > most:
                 self.rebalances.prepare(cache, group, f"it has more than {most} members (group.max.size)")
 
@@ -102,14 +102,14 @@ class ClassicGroupCoordinator:
             return errors.UNKNOWN_MEMBER_ID
         if group.state is GroupState.COMPLETING_REBALANCE and not release.heartbeats_while_completing:
             return errors.REBALANCE_IN_PROGRESS
-        self.rebalances.sessions.renew(cache, group, group.members[request.member_id])
+        self.rebalances.deadlines.renew(cache, group, group.members[request.member_id])
         return errors.REBALANCE_IN_PROGRESS if group.state is GroupState.PREPARING_REBALANCE else errors.NONE
 
     def committed(self, cache: GroupCache, group: ClassicGroup, membership: GroupMembership) -> None:
         """Renew a member's session, because the member has committed offsets."""
         member = group.members.get(membership.member_id)
         if member is not None and group.state in RENEWING:
-            self.rebalances.sessions.renew(cache, group, member)
+            self.rebalances.deadlines.renew(cache, group, member)
 
     # --- LeaveGroup ------------------------------------------------------------------------------------------------
 

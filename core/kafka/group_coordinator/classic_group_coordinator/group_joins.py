@@ -11,7 +11,7 @@ from core.kafka.group_coordinator.classic_group.classic_group_member import Clas
 from core.kafka.group_coordinator.classic_group.classic_group_messages import JoinGroupRequest, JoinGroupResponse
 from core.kafka.group_coordinator.classic_group.group_state import GroupState
 from core.kafka.group_coordinator.classic_group_coordinator.rebalances import Rebalances
-from core.kafka.group_coordinator.classic_group_coordinator.sessions import NEW_MEMBER_JOIN_TIMEOUT
+from core.kafka.group_coordinator.classic_group_coordinator.member_deadlines import NEW_MEMBER_JOIN_TIMEOUT
 from core.kafka.group_coordinator.classic_group_coordinator.static_members import StaticMembers
 from core.kafka.group_coordinator.consumer_group.member_ids import new_member_id
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
@@ -108,7 +108,7 @@ class GroupJoins:
         else:
             response = JoinGroupResponse(request.correlation, errors.MEMBER_ID_REQUIRED, member_id)
             self.rebalances.emit(events.MemberIdGiven.kind, group.name, member_id)
-            self.rebalances.sessions.add_pending(cache, group, member_id, request.session_timeout)
+            self.rebalances.deadlines.add_pending(cache, group, member_id, request.session_timeout)
             if is_new_group and self.rebalances.release.stores_new_groups:
                 then = NewGroup(self.broker, Parked(sender, request.correlation), response)
                 self.rebalances.write(cache, group, {}, then)
@@ -129,7 +129,7 @@ class GroupJoins:
 
     def _add(self, cache: GroupCache, group: ClassicGroup, request: JoinGroupRequest, sender: str, member_id: str) -> None:
         """Add a member, and begin a rebalance (`#addMemberThenRebalanceOrCompleteJoin`)."""
-        release, sessions = self.rebalances.release, self.rebalances.sessions
+        release, deadlines = self.rebalances.release, self.rebalances.deadlines
         instance_id = request.instance_id if release.static_members else ""
         member = ClassicGroupMember(
             member_id, instance_id, request.client, request.session_timeout, request.rebalance_timeout, request.protocols
@@ -139,7 +139,7 @@ class GroupJoins:
         group.new_member_added |= group.in_initial_delay
         group.add(member)
         self.rebalances.emit(events.GroupMemberJoined.kind, group.name, member_id, request.client, instance_id, len(group.members))
-        sessions.renew(cache, group, member, NEW_MEMBER_JOIN_TIMEOUT if release.new_members_expire else 0)
+        deadlines.renew(cache, group, member, NEW_MEMBER_JOIN_TIMEOUT if release.new_members_expire else 0)
         self.rebalances.maybe_prepare(cache, group, f"{member_id} joined")
 
     # --- a client with a member ID ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from core.kafka.group_coordinator.classic_group.classic_group_member import Clas
 from core.kafka.group_coordinator.classic_group.classic_group_messages import JoinGroupResponse, Partitions, SyncGroupResponse
 from core.kafka.group_coordinator.classic_group.group_state import GroupState
 from core.kafka.group_coordinator.classic_group_coordinator.group_write import GroupWrite, Nothing, Stored
-from core.kafka.group_coordinator.classic_group_coordinator.sessions import NEW_MEMBER_JOIN_TIMEOUT, Sessions
+from core.kafka.group_coordinator.classic_group_coordinator.member_deadlines import NEW_MEMBER_JOIN_TIMEOUT, MemberDeadlines
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache, GroupMetadataManager
 from core.kafka.release import Release
@@ -25,17 +25,17 @@ Found = tuple[GroupCache, ClassicGroup, object]
 class Rebalances:
     """The rebalances of the groups that one broker coordinates."""
 
-    __slots__ = ("broker", "groups", "nothing", "sessions")
+    __slots__ = ("broker", "deadlines", "groups", "nothing")
 
     broker: Final[GroupCoordinatorContext]
     groups: Final[GroupMetadataManager]
-    sessions: Final[Sessions]
+    deadlines: Final[MemberDeadlines]
     nothing: Final[Nothing]
 
     def __init__(self, broker: GroupCoordinatorContext, groups: GroupMetadataManager) -> None:
         self.broker = broker
         self.groups = groups
-        self.sessions = Sessions(broker)
+        self.deadlines = MemberDeadlines(broker)
         self.nothing = Nothing()
         broker.node.timers.update(
             {
@@ -102,11 +102,11 @@ class Rebalances:
             group.in_initial_delay, group.new_member_added = True, False
             self._delay_completion(cache, group, delay, max(group.rebalance_timeout() - delay, 0))
         else:
-            self.sessions.arm(cache, group, group.rebalance_timeout(), "group-rebalance", group.phase)
+            self.deadlines.arm(cache, group, group.rebalance_timeout(), "group-rebalance", group.phase)
             self.maybe_complete(cache, group)
 
     def _delay_completion(self, cache: GroupCache, group: ClassicGroup, delay: int, remaining: int) -> None:
-        self.sessions.arm(cache, group, delay, "group-initial-delay", (group.phase, delay, remaining))
+        self.deadlines.arm(cache, group, delay, "group-initial-delay", (group.phase, delay, remaining))
 
     def _initial_delay_over(self, about: object) -> None:
         """When the initial delay ends, wait longer if other members have joined since the last check
@@ -147,7 +147,7 @@ class Rebalances:
         if group.state is GroupState.DEAD:
             return
         if group.members and not group.elect_joined_leader():
-            self.sessions.arm(cache, group, group.rebalance_timeout(), "group-rebalance", group.phase)
+            self.deadlines.arm(cache, group, group.rebalance_timeout(), "group-rebalance", group.phase)
             return
         group.init_next_generation(self.broker.journal.now)
         if group.state is GroupState.EMPTY:
@@ -161,11 +161,11 @@ class Rebalances:
         self.emit(events.GroupGeneration.kind, group.name, group.generation, group.protocol, group.leader, ", ".join(group.members))
         for member in group.members.values():
             self.answer_join(member, self.join_response(group, member))
-            self.sessions.renew(cache, group, member)
+            self.deadlines.renew(cache, group, member)
             member.is_new = False
             group.pending_syncs[member.member_id] = None
         if self.release.syncs_expire:
-            self.sessions.arm(cache, group, group.rebalance_timeout(), "group-sync", group.generation)
+            self.deadlines.arm(cache, group, group.rebalance_timeout(), "group-sync", group.generation)
 
     def join_response(self, group: ClassicGroup, member: ClassicGroupMember) -> JoinGroupResponse:
         """Return the JoinGroup response for a member of the current generation. The caller fills in the correlation ID."""
@@ -186,7 +186,7 @@ class Rebalances:
         if parked is not None:
             assignment = member.assignment if error == errors.NONE else ()
             self.broker.node.reply(parked.sender, SyncGroupResponse(parked.correlation, error, assignment))
-            self.sessions.renew(cache, group, member)
+            self.deadlines.renew(cache, group, member)
 
     def fail_syncs(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
         """Drop the assignments, and answer all SyncGroup requests with an error (`#resetAndPropagateAssignmentWithError`)."""
@@ -240,7 +240,7 @@ class Rebalances:
             return
         cache, group, member_id = found
         member = group.members.get(str(member_id))
-        if member is not None and self.sessions.has_expired(cache, group, member):
+        if member is not None and self.deadlines.has_expired(cache, group, member):
             reason = "join-timeout" if member.is_new else "session-timeout"
             self._blame(member, NEW_MEMBER_JOIN_TIMEOUT if member.is_new else member.session_timeout)
             self.remove(cache, group, member, reason, f"the session of {member.member_id} ended")

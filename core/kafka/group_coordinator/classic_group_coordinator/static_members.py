@@ -109,7 +109,7 @@ class StaticMembers:
         member.timer_due = NO_DEADLINE  # the timer names the old ID
         member.client, member.protocols = request.client, request.protocols
         member.session_timeout, member.rebalance_timeout = request.session_timeout, request.rebalance_timeout
-        rebalances.sessions.renew(cache, group, member)
+        rebalances.deadlines.renew(cache, group, member)
         rebalances.emit(events.StaticMemberReplaced.kind, group.name, request.instance_id, old_id, new_id)
         if group.state is GroupState.STABLE and group.select_protocol() == group.protocol:
             replacement = Replacement(

@@ -167,7 +167,7 @@ class GroupChanges:
         metadata.classic, metadata.consumer = classic, None
         self.emit(events.GroupConverted.kind, group.name, "classic", classic.generation, len(classic.members))
         for member in classic.members.values():
-            self.rebalances.sessions.renew(cache, classic, member)
+            self.rebalances.deadlines.renew(cache, classic, member)
         if leaving:
             self.rebalances.prepare(cache, classic, "its last member of the consumer protocol left")
         return errors.NONE

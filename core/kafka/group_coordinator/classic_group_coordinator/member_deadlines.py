@@ -23,8 +23,8 @@ GroupTimer = tuple[int, int, str, object]
 argument."""
 
 
-class Sessions:
-    """The sessions of the members that one broker coordinates."""
+class MemberDeadlines:
+    """The deadlines of the members that one broker coordinates."""
 
     __slots__ = ("broker",)
 
