@@ -196,11 +196,6 @@ class Player:
         self.now = kept
         self._enter(kept.index, moment)
 
-    def again_from_here(self, standing: Standing) -> None:
-        """Take over a standing without its effects, because a new session goes on where another ended."""
-        self.stuck = ""
-        self.now = standing
-
     # --- the parts of a step -----------------------------------------------------------------------------------------
 
     def _enter(self, index: int, moment: Moment) -> None:

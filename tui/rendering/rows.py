@@ -232,11 +232,6 @@ def in_a_sentence(names: Sequence[str]) -> str:
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
-def thousands(number: int) -> str:
-    """Format a number with separators, for example `1,234,567`."""
-    return f"{number:,}"
-
-
 def short_number(number: int) -> str:
     """Format a number in at most six characters, for example `950`, `12,345`, or `1.23M`."""
     if abs(number) < 100_000:

@@ -90,11 +90,6 @@ class LeaderEpochCache:
         higher = bisect_right(epochs, epoch)
         return (epochs[higher - 1] if higher else epoch), starts[higher]
 
-    def epoch_for_offset(self, offset: int) -> int:
-        """Return the epoch of the record at `offset`; NO_EPOCH before the first entry (Kafka: `#epochForOffset`)."""
-        at = bisect_right(self._starts, offset)
-        return self._epochs[at - 1] if at else NO_EPOCH
-
     def previous_epoch(self, epoch: int) -> int:
         """Return the highest known epoch below `epoch`; NO_EPOCH if there is none (Kafka: `#previousEpoch`)."""
         at = bisect_left(self._epochs, epoch)

@@ -46,12 +46,6 @@ class SemiSync:
         """The number of replicas that the source considers connected (Rpl_semi_sync_source_clients)."""
         return sum(self.failed_sends.get(replica, 0) < 2 for replica in self.acked)
 
-    def must_wait(self) -> bool:
-        """Return whether a commit must wait for acknowledgments. If the source must switch to asynchronous replication (`switches_off`),
-        return False.
-        """
-        return self.on and not self.switches_off()
-
     def switches_off(self) -> bool:
         """Return whether the source must switch to asynchronous replication: too few replicas are connected, and the source does not wait
         for absent replicas.

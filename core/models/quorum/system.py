@@ -65,10 +65,6 @@ class Quorum(ReplicationSystem):
         leader = self.authority()
         return tuple(name for name in self.running() if name != leader)
 
-    def has_no_majority(self) -> bool:
-        """Whether too few processes are running for an election."""
-        return 2 * len(list(self.running())) <= len(self.servers)
-
     def check(self, act: acts.Act) -> None:
         super().check(act)
         if isinstance(act, StartElection) and not self.network.alive[act.server]:

@@ -10,8 +10,8 @@ from core.kafka.group_coordinator.classic_group.classic_group import ClassicGrou
 from core.kafka.group_coordinator.classic_group.classic_group_member import ClassicGroupMember, Parked
 from core.kafka.group_coordinator.classic_group.classic_group_messages import JoinGroupRequest, JoinGroupResponse
 from core.kafka.group_coordinator.classic_group.group_state import GroupState
-from core.kafka.group_coordinator.classic_group_coordinator.rebalances import Rebalances
 from core.kafka.group_coordinator.classic_group_coordinator.member_deadlines import NEW_MEMBER_JOIN_TIMEOUT
+from core.kafka.group_coordinator.classic_group_coordinator.rebalances import Rebalances
 from core.kafka.group_coordinator.classic_group_coordinator.static_members import StaticMembers
 from core.kafka.group_coordinator.consumer_group.member_ids import new_member_id
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from core.kafka.log.leader_term import Batch, Term
+from core.kafka.log.wire.record_format import varint_size
 from core.sim.units import US_PER_MS
 
 NO_HORIZON: Final = -1
@@ -53,14 +54,8 @@ class RetainedBatch(NamedTuple):
             header = min(size, HEADER_BYTES)
             size = header + (size - header) * len(offsets) // max(len(self.offsets), 1)
         if horizon != self.horizon and offsets:
-            size += len(offsets) * (_varint_bytes((self.batch.timestamp - horizon) // US_PER_MS) - 1)
+            size += len(offsets) * (varint_size((self.batch.timestamp - horizon) // US_PER_MS) - 1)
         return RetainedBatch(self.batch._replace(bytes=size), offsets, horizon)
-
-
-def _varint_bytes(value: int) -> int:
-    """Return the size of a number in zigzag encoding, which stores seven bits per byte."""
-    zigzag = value * 2 if value >= 0 else -2 * value - 1
-    return max(1, (zigzag.bit_length() + 6) // 7)
 
 
 def _readable(each: RetainedBatch) -> Batch:

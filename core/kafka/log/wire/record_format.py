@@ -7,7 +7,6 @@ return.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
@@ -19,10 +18,6 @@ from core.kafka.log.leader_term import Batch
 HEADER_BYTES: Final = 61
 """The size of a batch header, in bytes."""
 
-LOG_OVERHEAD: Final = 12
-"""The combined size of the base offset and length fields, in bytes. The length in a batch header does not include the base offset and the
-length field itself."""
-
 MAX_RECORD_OVERHEAD: Final = 21
 """The maximum size of a record that has no key, no value, and no headers. Producers reserve `MAX_RECORD_OVERHEAD` for each record because
 they do not know the deltas yet."""
@@ -31,37 +26,6 @@ they do not know the deltas yet."""
 def zigzag(value: int) -> int:
     """Return the zigzag encoding of a signed number, which turns 0, -1, 1, -2 into 0, 1, 2, 3."""
     return value * 2 if value >= 0 else -value * 2 - 1
-
-
-def encode_varint(value: int) -> bytes:
-    """Encode a number in groups of 7 bits, lowest first (`ByteUtils#writeVarint`, `#writeVarlong`)."""
-    rest, groups = zigzag(value), bytearray()
-    while rest > 0x7F:
-        groups.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    groups.append(rest)
-    return bytes(groups)
-
-
-def decode_varint(data: bytes, at: int = 0) -> tuple[int, int]:
-    """Decode a number, and return it with the index after its last byte (`ByteUtils#readVarlong`).
-
-    Raises:
-        ValueError: the data ends inside the number, or the number has more than 64 bits.
-    """
-    rest, shift = 0, 0
-    while True:
-        if at >= len(data):
-            raise ValueError("the data ends within a varint")
-        group = data[at]
-        at += 1
-        rest |= (group & 0x7F) << shift
-        if not group & 0x80:
-            break
-        shift += 7
-        if shift > 63:
-            raise ValueError("a varint has more than 64 bits")
-    return (rest >> 1 if not rest & 1 else -(rest >> 1) - 1), at
 
 
 def varint_size(value: int) -> int:
@@ -126,14 +90,6 @@ def compressed_batch_size(records_bytes: int, ratio: float) -> int:
     """Return the size of a compressed batch: an uncompressed header, and one compressed block that contains all records at `ratio` times
     their size."""
     return HEADER_BYTES + ceil(records_bytes * ratio)
-
-
-def records_that_fit(limit: int, shape: RecordShape, timestamp_step: int = 0) -> int:
-    """Return how many records of a given shape (key, value, and header sizes) fit in an uncompressed batch of at most `limit` bytes
-    (batch.size).
-    """
-    most = max(limit, 0) // record_size(shape)
-    return bisect_right(range(1, most + 1), limit, key=lambda count: batch_size(count, shape, timestamp_step))
 
 
 def wire_size(batch: Batch, records: int, size: int) -> int:

@@ -122,11 +122,6 @@ def test_epo_18_previous_epoch() -> None:
     assert cache.previous_epoch(2) == -1
 
 
-@pytest.mark.parametrize(("offset", "epoch"), [(25, 1), (20, 1), (30, 5), (50, 5), (5, -1), (10, 0)])
-def test_epo_19_epoch_for_offset(offset: int, epoch: int) -> None:
-    assert cache_of((0, 10), (1, 20), (5, 30)).epoch_for_offset(offset) == epoch
-
-
 def test_epo_21_a_trivial_entry_goes_when_the_log_is_truncated_to_its_end() -> None:
     cache = cache_of((19, 27))
     for epoch, target in ((20, 29), (24, 30)):
