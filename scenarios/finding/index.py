@@ -69,8 +69,13 @@ was typed, of an entry's own name, of the weaker of the two if both what was typ
 """
 
 
-PREFERRED: Final = {"scenario": 1.3, "question": 1.15, "error": 1.2}
-"""How much more entries of a sort count than others: those come first that show something when they run."""
+PREFERRED: Final = {"scenario": 1.3, "question": 1.15, "error": 1.2, "screen": 1.15, "key": 0.4, "term": 0.4}
+"""How much more entries of a sort count than others: those come first that show something when they run. Keys and terms come last, because their
+names are everyday words.
+"""
+
+MEANT: Final = frozenset({"screen", "key", "term"})
+"""The sorts whose entries are meant when somebody types the whole name of one and nothing else."""
 
 
 def _words(text: str) -> list[str]:
@@ -90,25 +95,29 @@ class Index:
         self._fields: Final = [_Fields(entry) for entry in entries]
 
     def find(self, question: str, most: int = 12) -> list[Entry]:
-        """Return the entries that fit a question best, best first. Entries that fit all words come before those that fit some."""
+        """Return the entries that fit a question best, best first. A screen, a key, or a term whose name is the question comes first of all, and
+        entries that fit all words come before those that fit some.
+        """
         asked = _phrases([_class_name(word.strip(".-=")) for word in WORD.findall(question.lower())])
         words = [word for word in asked if word not in UNSAID] or asked
         pairs = [f"{word} {after}" for word, after in pairwise(asked)]
         if not words:
             return []
-        found: list[tuple[int, float, int]] = []
+        whole = " ".join(question.lower().split())
+        found: list[tuple[bool, int, float, int]] = []
         for number, fields in enumerate(self._fields):
             scores = [_score(fields, word) for word in words]
             fitting = sum(score > 0 for score in scores)
             if fitting:
                 title = fields.weighted[0][1]
                 score = sum(scores) + NEIGHBORS * sum(pair in title for pair in pairs)
-                found.append((-fitting, -score * PREFERRED.get(fields.entry.sort, 1.0), number))
+                differs = fields.entry.sort not in MEANT or fields.entry.name.lower() != whole
+                found.append((differs, -fitting, -score * PREFERRED.get(fields.entry.sort, 1.0), number))
         found.sort()
         if not found:
             return []
-        least = found[0][0] + (1 if len(words) > 2 else 0)
-        return [self._fields[number].entry for fitting, _, number in found if fitting <= least][:most]
+        least = min(fitting for _, fitting, _, _ in found) + (1 if len(words) > 2 else 0)
+        return [self._fields[number].entry for _, fitting, _, number in found if fitting <= least][:most]
 
 
 def _phrases(words: list[str]) -> list[str]:

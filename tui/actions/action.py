@@ -42,6 +42,7 @@ class Action(ReprMixin):
         effect: the function that describes what the action would do now; called only if the action is possible.
         shown: the display name of the key, if it differs from the default display name.
         footer: the position in the footer; lower numbers are further left, and 0 means that the footer does not show the action.
+        tags: other words by which people look for the action.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Action(ReprMixin):
     effect: Callable[[ActionContext], str] | None = None
     shown: str = ""
     footer: int = 0
+    tags: tuple[str, ...] = ()
 
     @property
     def acts(self) -> bool:

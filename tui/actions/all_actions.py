@@ -245,50 +245,51 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "screen-partition", ("2",), "partition",
         "Show the selected partition in detail: the replicas that hold back its high watermark, the waiting requests, and the "
         "replicas' disks and logs side by side. Press Enter to see segment files and how Kafka looks up an offset in them.",
-        SCREENS, page="partition", footer=18,
+        SCREENS, page="partition", footer=18, tags=("replica details", "segments", "log files", "requests in purgatory"),
     ),
     Action(
         "screen-lane", ("3",), "messages",
         "Show the messages between the selected partition's nodes: fetches, answers with the high watermark, elections, and ISR changes.",
-        SCREENS, page="lane", footer=19,
+        SCREENS, page="lane", footer=19, tags=("sequence diagram", "requests", "messages in flight", "lanes", "traffic"),
     ),
     Action(
         "screen-metrics", ("4",), "metrics",
         "Show the metrics that operators watch first, with their JMX names and history. Metrics with problems come first.", SCREENS,
-        page="metrics", footer=43,
+        page="metrics", footer=43, tags=("JMX", "dashboard", "graphs", "monitoring", "UnderReplicatedPartitions"),
     ),
     Action(
         "screen-durability", ("5",), "durability",
         "Show the durability account: lost and exposed records by partition and producer, with the event that caused each loss.", SCREENS,
-        page="durability", footer=44,
+        page="durability", footer=44, tags=("lost records", "data loss", "durability account"),
     ),
     Action(
         "screen-settings", ("6",), "settings",
         "Show every Kafka setting: its value, where it is set, its default, and the effect of changing it. Press Enter to edit "
         "a setting.", SCREENS, page="settings",
-        footer=45,
+        footer=45, tags=("configuration", "config", "change a setting", "defaults"),
     ),
     Action(
         "screen-scenarios", ("7",), "scenarios",
         "Show the scenarios of the library by topic, each with a description. Press Enter to start a scenario under the release "
         "that you choose.", SCREENS, page="scenarios",
-        footer=46,
+        footer=46, tags=("library", "examples", "start a scenario"),
     ),
     Action(
         "screen-compare", ("8",), "compare",
         "Show this session beside up to three other runs of the same script and acts: with other settings, under another release, or another "
         "branch. Differences and what clients felt are marked.", SCREENS,
-        page="compare", footer=47,
+        page="compare", footer=47, tags=("side by side", "differences", "compare settings", "compare releases", "compare runs", "what if"),
     ),
     Action(
         "what-if", ("ampersand",), "what if", "Compare this session with a run in which a setting is different, for example min.insync.replicas=1 or "
         "acks=0,all. The run performs the acts of the session, and goes on and back with it.", SCREENS, call="what_if", shown="&", footer=52,
+        tags=("compare settings", "another setting"),
     ),
     Action(
         "screen-transactions", ("9",), "transactions",
         "Show the transactions: the state of each transactional ID, and the partitions whose last stable offset (LSO) a transaction "
         "holds back. For a hanging transaction, the command that aborts it is also shown.", SCREENS,
-        page="transactions", footer=48,
+        page="transactions", footer=48, tags=("LSO", "hanging transaction", "abort"),
     ),
     Action(
         "trace", ("I",), "trace a record",
@@ -299,24 +300,24 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "screen-groups", ("0",), "groups",
         "Show the consumer groups: who owns each partition, what is stalled and until when, committed offsets and lags, the lag over the last "
         "minute, and the rebalances.", SCREENS,
-        page="groups", footer=51,
+        page="groups", footer=51, tags=("consumer lag", "members", "assignments"),
     ),
     Action(
         "screen-lessons", ("L",), "lessons",
         "Show the lessons: guided sessions of a few minutes that ask what will happen before it happens. Press Enter to start one.", SCREENS,
-        page="lessons", footer=46,
+        page="lessons", footer=46, tags=("tutorial", "learn", "course", "guided", "acks table"),
     ),
     Action(
         "screen-topology", ("asterisk",), "topology",
         "Show a picture of the cluster: controllers, brokers by zone, clients, links that are cut or slow, the messages that are under way, and what "
         "each node waits for. Press Enter to open the screen of the selected node.", SCREENS,
-        page="topology", shown="*", footer=45,
+        page="topology", shown="*", footer=45, tags=("picture", "diagram", "network", "links", "zones", "graph of the cluster"),
     ),
     Action(
         "screen-map", ("number_sign",), "map",
         "Show all partitions as a map, colored by state: offline, unserved, under min ISR, stalled, under-replicated, moving, or healthy. Press "
         "Enter to look closer, and f to list only the partitions with a problem.", SCREENS,
-        page="map", shown="#", footer=45,
+        page="map", shown="#", footer=45, tags=("heat map", "heatmap", "all partitions", "many partitions", "grid"),
     ),
     Action(
         "screen-explore", ("exclamation_mark",), "explore",

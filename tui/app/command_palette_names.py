@@ -11,6 +11,7 @@ from textual.markup import escape
 
 from scenarios.io.escaping import escape_value
 from tui.actions.all_actions import ACTIONS
+from tui.actions.entries import KEY, SCREEN, TERM
 from tui.rendering.glossary import all_terms, states_of_partitions
 from tui.rendering.states import STATUS_LOOKS, short_state
 
@@ -53,22 +54,28 @@ def named(main_screen: MainScreen, query: str) -> list[Named]:
 
 
 def known(main_screen: MainScreen, query: str) -> list[Named]:
-    """Return the scenarios, errors, settings, readings, acts, and events that fit the text best, best first."""
-    if len(query.strip()) < SHORTEST:
+    """Return the scenarios, errors, settings, screens, and whatever else `isrlab find` knows that fit the text best, best first. Keys and
+    terms whose names contain the text are offered by name."""
+    query = query.strip().lower()
+    if len(query) < SHORTEST:
         return []
     return [
         (2, f"{entry.sort} {entry.name}", entry.title, functools.partial(_open, main_screen, entry))
         for entry in _index().find(query, MOST_KNOWN)
+        if entry.sort not in (SCREEN, KEY, TERM)
+        or not any(query in name.lower() for name in (entry.name, *entry.tags[: entry.sort == TERM]))
     ]
 
 
 def _open(main_screen: MainScreen, entry: Entry) -> None:
-    """Start a lesson; show what is known of everything else."""
+    """Start a lesson, or do an action; show what is known of everything else."""
     if entry.sort == "lesson":
         from scenarios.lessons.lessons_library import find_lesson
         from tui.lessons.lessons_page import lesson_target
 
         main_screen.start_over(lesson_target(find_lesson(entry.name)))
+    elif entry.sort in (SCREEN, KEY):
+        main_screen.action_do(next(action.id for action in ACTIONS if action.label == entry.name))
     else:
         main_screen.help_screens.show_entry(entry)
 
@@ -76,10 +83,9 @@ def _open(main_screen: MainScreen, entry: Entry) -> None:
 @functools.cache
 def _index() -> Index:
     """Return the index of `isrlab find`. Building it takes some milliseconds, so that is done when somebody first searches."""
-    from scenarios.finding.entries import entries
-    from scenarios.finding.index import Index
+    from tui.actions.entries import index
 
-    return Index(entries())
+    return index()
 
 
 def _fit(query: str, name: str) -> int:

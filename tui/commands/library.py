@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
     share.set_defaults(command=_share)
     find = commands.add_parser(
         "find",
-        help="find questions, scenarios, errors, settings, readings, acts, and events by what people say: isrlab find hanging transaction",
+        help="find questions, scenarios, errors, settings, screens, keys, terms, readings, acts, and events by what people say: isrlab find hanging transaction",
     )
     find.add_argument("words", nargs="+", metavar="WORD", help="words of a question, or an error message")
     find.add_argument("--all", action="store_true", help="print everything that fits, not only the best dozen")
@@ -97,11 +97,11 @@ def _share(arguments: argparse.Namespace) -> int:
 
 def _find(arguments: argparse.Namespace) -> int:
     from scenarios.errors import InputError
-    from scenarios.finding.entries import entries
-    from scenarios.finding.index import Index, as_lines
+    from scenarios.finding.index import as_lines
+    from tui.actions.entries import index
 
     question = " ".join(arguments.words)
-    found = Index(entries()).find(question, 10_000 if arguments.all else 12)
+    found = index().find(question, 10_000 if arguments.all else 12)
     if not found:
         raise InputError(f"nothing fits '{question[:60]}'; 'isrlab scenarios list' lists the library, and 'isrlab readings' all values")
     print_lines(as_lines(found))

@@ -8,21 +8,22 @@ import pytest
 
 from core.kafka import errors
 from scenarios import catalogue
-from scenarios.finding.entries import entries
 from scenarios.finding.error_meanings import ERROR_MEANINGS, EXCEPTIONS, LIBRDKAFKA, spellings
 from scenarios.finding.index import Entry, Index
 from scenarios.finding.synonyms import SYNONYMS
+from tui.actions.all_actions import ACTIONS
+from tui.actions.entries import index
 from tui.cli import main
 
 
 @cache
-def index() -> Index:
+def known() -> Index:
     """Return the index of everything that can be found. It is made once in each process that needs it."""
-    return Index(entries())
+    return index()
 
 
 def names(question: str, most: int = 12) -> list[str]:
-    return [entry.name for entry in index().find(question, most)]
+    return [entry.name for entry in known().find(question, most)]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def names(question: str, most: int = 12) -> list[str]:
         ("datacenter failure", "a2-racks", 1),
         ("stretch", "a2-racks", 1),
         ("disk full", "d4-last-log-dir", 1),
-        ("slow disk", "h3-slow-disk", 1),
+        ("slow disk", "h3-slow-disk", 2),
         ("cooperative", "j1-slow-member", 1),
         ("rebalance storm", "j1-max-poll-interval", 1),
         ("rebalance storm", "j1-static-member", 3),
@@ -79,12 +80,38 @@ def names(question: str, most: int = 12) -> list[str]:
         ("what does acks do", "f1-acks", 4),
         ("min.insync.replicas", "min.insync.replicas", 4),
         ("delivery timeout", "delivery.timeout.ms", 6),
+        ("heat map", "map", 1),
+        ("heatmap", "map", 1),
+        ("topology", "topology", 1),
+        ("picture of the cluster", "topology", 1),
+        ("compare", "compare", 1),
+        ("compare settings", "compare", 2),
+        ("side by side", "compare", 3),
+        ("lessons", "lessons", 1),
+        ("tutorial", "lessons", 1),
+        ("acks table", "lessons", 1),
+        ("acks table", "acks-and-min-isr", 2),
+        ("messages in flight", "messages", 2),
+        ("consumer groups", "groups", 3),
+        ("change a setting", "settings", 3),
+        ("undo", "undo", 1),
+        ("high watermark", "high watermark", 1),
+        ("LSO", "last stable offset", 12),
     ],
 )
 def test_the_best_answers_to_a_question(question: str, wanted: str, within: int) -> None:
     """What is wanted comes soon, or a question of the public whose command runs it."""
-    found = index().find(question, within)
+    found = known().find(question, within)
     assert any(entry.name == wanted or (entry.sort == "question" and wanted in entry.command.split()) for entry in found), found
+
+
+def test_every_screen_and_key_is_found_by_its_label_and_says_which_key_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    for action in ACTIONS:
+        assert [(entry.sort in ("screen", "key"), entry.name) for entry in known().find(action.label, 1)] == [(True, action.label)]
+    assert main(["find", "heat", "map"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("screen    map: Show all partitions as a map, colored by state:")
+    assert "in the playground (isrlab play), press #" in out.splitlines()[1]
 
 
 def test_every_scenario_and_every_error_is_found_by_its_name() -> None:

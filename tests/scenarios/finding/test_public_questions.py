@@ -10,7 +10,7 @@ import pytest
 
 from scenarios.finding.public_questions import QUESTIONS, Question
 from tests import questions_page
-from tests.scenarios.finding.test_find import index
+from tests.scenarios.finding.test_find import known
 from tui.cli import main
 
 ROOT = Path(__file__).parents[3]
@@ -54,4 +54,4 @@ def test_the_command_shows_what_the_answer_quotes(question: Question, capsys: py
 
 @pytest.mark.parametrize("question", ANSWERED, ids=lambda question: question.name)
 def test_a_question_is_found_by_its_words(question: Question) -> None:
-    assert question.name in [entry.name for entry in index().find(question.text, 3)]
+    assert question.name in [entry.name for entry in known().find(question.text, 3)]

@@ -57,7 +57,7 @@ async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
         assert app.screen.query_one(Input).value == "bookmarks"
         await pilot.press("backspace")
         await searched(app, pilot)
-        await pilot.press("down", "enter")
+        await pilot.press("enter")
         assert isinstance(app.screen, TextLineDialog), "the bookmark's note"
         assert (len(main_screen.session.history.branch.acts), before) == (acts, main_screen.session.playback.playing)
 

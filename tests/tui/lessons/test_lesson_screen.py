@@ -88,6 +88,8 @@ async def test_a_lesson_is_taken_with_its_keys(tmp_path: Path, monkeypatch: pyte
         await pilot.pause()
         assert app.main_screen is not main_screen
         assert "step 1 of" in screen_text(app)
+        shown = [name for _, name, _, _ in known(app.main_screen, "heat map")]
+        assert "screen map" in shown, "a screen is found by other words than its name"
         found = {name: call for _, name, _, call in known(app.main_screen, "group rebalances lesson")}
         found["lesson group-rebalance"]()
         await pilot.pause()
