@@ -232,7 +232,7 @@ class MainScreen(Screen[None]):
             self.navigation.open_page(self.loaded.first_page)
         if notes := (*self.loaded.notes, *filter(None, [self._notice])):
             more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
-            self.prompts.say(notes[0] + more, refused=True)
+            self.prompts.say(notes[0] + more)
         self.call_after_refresh(self._start_or_stop_frames)
 
     def dispose(self) -> None:

@@ -235,3 +235,13 @@ async def test_as_fast_as_it_can_works_between_frames_whatever_timers_textual_sk
         assert slices > 20
         await pilot.press("space")
         assert not playback.playing, "a key is handled between two slices"
+
+
+async def test_a_note_about_an_import_is_no_error() -> None:
+    async with playing(PlayTarget(None, None, CURRENT, notes=("no topic has a leader", "line 7 is ignored")), until=0) as (
+        app,
+        _board,
+        _pilot,
+    ):
+        footer = screen_text(app).splitlines()[-1]
+        assert footer.startswith(" ► no topic has a leader (and 1 more)")
