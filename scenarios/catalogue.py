@@ -170,7 +170,17 @@ def read_any(text: str, source: str) -> Scenario | ModelScenario:
     Raises:
         InputError: the script has errors.
     """
-    root = parse(text, source)
+    try:
+        root = parse(text, source)
+    except InputError:
+        from scenarios.describe.lines import looks_like_describe
+
+        if not looks_like_describe(text):
+            raise
+        raise InputError(
+            f"{source}: this is the output of kafka-topics --describe, which has no steps to run; 'isrlab ask FILE' answers questions about the "
+            "cluster, and 'isrlab play FILE' opens it; to run it, make a script with 'isrlab import FILE -o mine.yaml', and add steps to it"
+        ) from None
     if "lesson" in root.values:
         raise root.key_error("lesson", "this is a lesson, not a scenario", f"to start it, run isrlab learn {source}")
     if "model" in root.values or "models" in root.values:

@@ -35,6 +35,9 @@ KNOWN_COLUMNS: Final = frozenset(
 CONFLUENT_COLUMNS: Final = frozenset({"offline", "observers", "liveobservers"})
 """The additional columns in a row of Confluent Server's tool, as `column_key` writes them."""
 
+_TYPICAL: Final = re.compile(r"^[^#\n]*\bTopic:\s*\S+.*\bPartition(?:Count)?:", re.MULTILINE)
+"""The beginning of a headline or row."""
+
 _HEADLINE_COLUMNS: Final = frozenset({"topicid", "partitioncount", "replicationfactor", "configs", "markedfordeletion"})
 _ROW_COLUMNS: Final = (KNOWN_COLUMNS | CONFLUENT_COLUMNS) - {"topic", "topicid", "partitioncount", "replicationfactor", "configs"}
 _EITHER: Final = frozenset({"markedfordeletion"})
@@ -76,6 +79,11 @@ class DescribeLine:
     def keys(self) -> set[str]:
         """The names of the columns of this line, as `column_key` writes them."""
         return {column_key(name) for name, _ in self.columns}
+
+
+def looks_like_describe(text: str) -> bool:
+    """Return whether a text contains output of `kafka-topics --describe`."""
+    return _TYPICAL.search(text) is not None
 
 
 def column_key(name: str) -> str:

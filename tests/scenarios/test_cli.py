@@ -151,6 +151,12 @@ def test_a_plain_cluster_has_nothing_to_run(tmp_path: Path, capsys: pytest.Captu
     path.write_text("cluster: {brokers: 3}\n")
     assert main(["run", str(path)]) == 2
     assert "nothing to run" in capsys.readouterr().err
+    path = tmp_path / "mine.txt"
+    path.write_text("Topic: t\tPartitionCount: 1\tReplicationFactor: 1\n\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n")
+    assert main(["run", str(path), "--vary", "min.insync.replicas=1,2"]) == 2
+    err = capsys.readouterr().err
+    assert f"{path}: this is the output of kafka-topics --describe, which has no steps to run; 'isrlab ask FILE' answers" in err
+    assert len(err.splitlines()) == 1
 
 
 def test_import_writes_a_cluster_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,12 +31,12 @@ def looks_like_log(source: str) -> bool:
 
 def describe_text(source: str) -> str | None:
     """Return the text of a file if the file contains the output of kafka-topics --describe, otherwise None."""
-    import re
+    from scenarios.describe.lines import looks_like_describe
 
     if source.endswith((".yaml", ".yml")) or not os.path.isfile(source):
         return None
     text = read_text(source)
-    return text if re.search(r"^[^#\n]*\bTopic:\s*\S+.*\bPartition(?:Count)?:", text, re.MULTILINE) or source.endswith(".txt") else None
+    return text if source.endswith(".txt") or looks_like_describe(text) else None
 
 
 def parse_describe_file(text: str, source: str) -> DescribeImport:

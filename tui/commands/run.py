@@ -86,6 +86,10 @@ def _run(arguments: argparse.Namespace) -> int:
         return LIMIT_REACHED
 
 
+def _first_topic(scenario: Scenario) -> str:
+    return scenario.spec.topics[0].name if scenario.spec.topics else "orders"
+
+
 def _watch(arguments: argparse.Namespace) -> RunWatch:
     """Return the watch over the runs, with the limits from the command line."""
     from scenarios.language.budget import MAX_EVENTS
@@ -126,7 +130,8 @@ def _run_scenarios(arguments: argparse.Namespace, watch: RunWatch) -> int:
         views.check(scenario)
         if scenario.plain:
             raise InputError(
-                f"{scenario.source}: nothing to run: the script has neither steps nor expectations; 'isrlab play' plays its cluster"
+                f"{scenario.source}: nothing to run: the script has neither steps nor expectations; 'isrlab play' plays its cluster; to run it, "
+                f"add steps, for example 'timeline: [{{load: {{topic: {_first_topic(scenario)}, rate: 100, acks: all}}}}, {{wait: 30s}}]'"
             )
     groups = [group for scenario in scenarios for group in _groups(scenario, releases_of(scenario, wanted), variations, len(wanted) > 1)]
     runs = [case for group in groups for case in group]
