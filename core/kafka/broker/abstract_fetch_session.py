@@ -42,7 +42,7 @@ class AbstractFetchSession(metaclass=ABCMeta):
         """Return the deadline of the delayed fetch, in µs; -1 if no fetch is delayed."""
 
     @abstractmethod
-    def mark_dirty(self, entry: AbstractCachedPartition) -> None:
+    def mark_to_send(self, entry: AbstractCachedPartition) -> None:
         """Mark a partition for the next response because it has new records, a new high watermark, or a new log start."""
 
     @abstractmethod
@@ -55,15 +55,15 @@ class AbstractFetchSession(metaclass=ABCMeta):
 
 
 class AbstractCachedPartition(metaclass=ABCMeta):
-    """A partition's entry in a follower's fetch session. The entry is `dirty` while the leader has something new to send."""
+    """A partition's entry in a follower's fetch session. `must_respond` is set while the leader has something new to send (Kafka: `mustRespond`)."""
 
-    __slots__ = ("dirty", "session")
+    __slots__ = ("must_respond", "session")
 
     session: Final[AbstractFetchSession]
 
     def __init__(self, session: AbstractFetchSession) -> None:
         self.session = session
-        self.dirty = False
+        self.must_respond = False
 
     @abstractmethod
     def unlink(self) -> None:

@@ -43,7 +43,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
     for entry in partition.sessions:
         entry.unlink()
         if new_epoch or entry.session.follower not in partition.isr:
-            entry.session.mark_dirty(entry)  # the next fetch counts in the new epoch, or can add this follower to the ISR
+            entry.session.mark_to_send(entry)  # the next fetch counts in the new epoch, or can add this follower to the ISR
     if new_epoch:
         if broker.release.fetch_epoch_fencing or not was_leader:
             _complete_fetches(partition, fenced_only=was_leader)
@@ -152,7 +152,7 @@ def _complete_fetches(partition: Partition, *, fenced_only: bool = False) -> Non
     The senders of the delayed fetches detect the change of leader from the leader epoch or the leader's ID.
     """
     for entry in partition.sessions:
-        entry.session.mark_dirty(entry)
+        entry.session.mark_to_send(entry)
         if entry.session.has_epochs or not fenced_only:
             entry.session.complete()
     _complete_consumer_fetches(partition)

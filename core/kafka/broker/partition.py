@@ -364,7 +364,7 @@ class Partition:
         self.update_under_min_isr()
         self._report_isr_change(old)
         self.maybe_increment_leader_hw()
-        self.mark_sessions_dirty()
+        self.mark_to_send()
         self._complete_delayed_produce()
         broker.account.isr_changed(broker.id, old, self.isr)
         broker.account.check_exposure(tp)
@@ -393,15 +393,15 @@ class Partition:
 
     # --- followers' fetches ----------------------------------------------------------------------------------------
 
-    def mark_sessions_dirty(self) -> None:
+    def mark_to_send(self) -> None:
         """Include this partition in the next response to every follower."""
         for entry in self.sessions:
-            entry.session.mark_dirty(entry)
+            entry.session.mark_to_send(entry)
 
     def log_start_moved(self) -> None:
         """Checkpoint a new log start, and send it to each follower with the next response. If the records of an open transaction were
         deleted, the LSO rises (`ProducerStateManager#onLogStartOffsetIncremented`)."""
-        self.mark_sessions_dirty()
+        self.mark_to_send()
         if self.is_leader:
             self.update_last_stable_offset()
         self.broker.log_start_moved(self.tp)
@@ -468,8 +468,8 @@ class Partition:
                 slowest = broker.id
             journal.sink((event, now, before, ADVANCED, broker.id, self.topic, self.number, self.leader_epoch, old, candidate, slowest))
         for entry in self.sessions:
-            if not entry.dirty:
-                entry.session.mark_dirty(entry)
+            if not entry.must_respond:
+                entry.session.mark_to_send(entry)
         if log.producers is not None:
             self.update_last_stable_offset()
         if self.delayed is not None or self.consumers or broker.pushes_high_watermark:

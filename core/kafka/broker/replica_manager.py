@@ -369,7 +369,7 @@ class ReplicaManager:
         if partition is not None:
             for entry in partition.sessions:
                 entry.unlink()
-            partition.mark_sessions_dirty()
+            partition.mark_to_send()
             stop_partition(partition)
             self._role_changed(partition)
             self.broker.disk.delete(tp)

@@ -85,7 +85,7 @@ class FetchManager:
         if session is None:
             broker.node.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
-        taken = session.take_dirty()
+        taken = session.take_to_send()
         entries = self._hold_back_throttled(taken, session, request) if self.quota.limits else taken
         reads = self.read_from_log(entries, request, self.broker_epoch_is_stale(request))
         needs_high_watermark = update_follower_fetch_state(broker, session, reads, request.broker_epoch)
@@ -124,11 +124,11 @@ class FetchManager:
         """Delay a fetch until there is something to send, but not longer than its maximum wait (`DelayedFetch`)."""
         session.parked = request
         if self.broker.pushes_high_watermark and any(
-            entry.partition.follower_needs_hw_update(session.follower) for entry in session.dirty if entry.partition is not None
+            entry.partition.follower_needs_hw_update(session.follower) for entry in session.to_send if entry.partition is not None
         ):
             self.complete_fetch(session)  # this fetch has advanced the high watermark
             return
-        if session.dirty and not self.quota.limits and self._has_records(session):
+        if session.to_send and not self.quota.limits and self._has_records(session):
             self.complete_fetch_if_enough(session)  # a coordinator has appended when this fetch advanced the high watermark
             if not session.is_parked():
                 return
@@ -139,8 +139,8 @@ class FetchManager:
         self._update_silence(session)
 
     def _has_records(self, session: FetchSession) -> bool:
-        """Return whether any dirty partition has records that have not been sent to the follower (`DelayedFetch#tryComplete`)."""
-        return any(entry.partition is not None and entry.offset < entry.partition.log.leo for entry in session.dirty)
+        """Return whether any partition to send has records that have not been sent to the follower (`DelayedFetch#tryComplete`)."""
+        return any(entry.partition is not None and entry.offset < entry.partition.log.leo for entry in session.to_send)
 
     def break_silence(self) -> None:
         """Record that every session might have something to send."""
@@ -271,7 +271,7 @@ class FetchManager:
         """Tell the network whether the leader has something to send in a fetch session. If there is nothing to send, the network can elide
         idle fetches, unless the leader is throttled."""
         poll = session.poll
-        if session.dirty or self.quota.limits:
+        if session.to_send or self.quota.limits:
             if poll.silent:
                 poll.break_silence()
         elif not poll.silent:
@@ -282,7 +282,7 @@ class FetchManager:
     ) -> list[CachedPartition]:
         """Return the partitions that the leader's throttle allows the leader to send (`ReplicaManager#shouldLeaderThrottle`).
 
-        A throttled partition is not read, but the fetch still updates its follower's state. The partition stays dirty until the replication
+        A throttled partition is not read, but the fetch still updates its follower's state. The partition stays marked until the replication
         rate falls below the quota.
         """
         if not self.quota.is_exceeded(self.broker.journal.now):
@@ -310,7 +310,7 @@ class FetchManager:
         session.parked = None
         if max_records:
             request = request._replace(max_records=max_records)
-        taken = session.take_dirty()
+        taken = session.take_to_send()
         entries = self._hold_back_throttled(taken, session, None) if self.quota.limits else taken
         reads = self.read_from_log(entries, request, False)
         news = session.update_and_generate_response_data(taken, reads, self.broker.pushes_high_watermark)
@@ -323,7 +323,7 @@ class FetchManager:
             return
         if request.min_bytes > 1:
             total = 0
-            for entry in session.dirty:
+            for entry in session.to_send:
                 partition = self.partitions.get(entry.tp)
                 if partition is not None:
                     total += partition.log.records.bytes_between(entry.offset, partition.log.leo)
@@ -344,7 +344,7 @@ class FetchManager:
         if session.deadline > now:
             self.arm_expiry(session)
             return
-        if not session.dirty:
+        if not session.to_send:
             self._update_silence(session)
             if session.poll.elide_answer(session.parked):
                 session.parked = None

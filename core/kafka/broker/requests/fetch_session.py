@@ -1,8 +1,8 @@
 """The leader's state for a follower's fetch session (KIP-227), including the delayed fetch of this session.
 
 The leader reads only partitions that have something new: those that the follower included in its fetch because their state changed, and
-those that have become `dirty` on the leader because of new records, a new high watermark, or a new leader epoch. Idle partitions take no
-computation time. If no partition in a session is dirty, the leader informs the network (`core.sim.long_polling`), which then elides idle
+those that the leader must respond with because of new records, a new high watermark, or a new leader epoch. Idle partitions take no
+computation time. If there is nothing to send in a session, the leader informs the network (`core.sim.long_polling`), which then elides idle
 fetches.
 
 A session serves its partitions in order. If the leader has sent records of a partition and has more to send, the partition moves to the end
@@ -47,7 +47,7 @@ class CachedPartition(AbstractCachedPartition):
 
     Attributes:
         asked: the follower's last request for the partition: a `FetchPartition` or the plain tuple of its fields.
-        dirty: whether there is something new to send (`FetchSession.dirty`).
+        must_respond: whether there is something new to send (`FetchSession.to_send`).
         sent_high_watermark, sent_log_start: the values in the last response; -1 before the first response.
         partition, replica: the leader's partition and its state for the follower. `partition` and `replica` are None until the next fetch
             looks them up, for example after this broker's role in the partition changes.
@@ -106,7 +106,7 @@ class FetchSession(AbstractFetchSession):
         poll: the long poll that carries the session's fetches.
         keeps_epochs: whether the session remembers the leader epochs of its partitions (`release.sessions_keep_epochs`).
         partitions: all partitions of the session, in the order in which they were added.
-        dirty: the partitions that have something new to send, in the order in which they became dirty and without duplicates.
+        to_send: the partitions that have something new to send, in the order in which it became so, and without duplicates.
         last_fetch_time: the time when the last fetch arrived that was not elided, or that was the last one of an elision, in µs.
         parked: the delayed fetch; None if there is none.
         deadline: the time by which the delayed fetch is completed, in µs.
@@ -118,7 +118,6 @@ class FetchSession(AbstractFetchSession):
         "address",
         "cause",
         "deadline",
-        "dirty",
         "fetcher",
         "keeps_epochs",
         "last_fetch_time",
@@ -126,6 +125,7 @@ class FetchSession(AbstractFetchSession):
         "partitions",
         "poll",
         "timer_due",
+        "to_send",
     )  # fmt: skip
 
     manager: Final[FetchSessionManager]
@@ -134,7 +134,7 @@ class FetchSession(AbstractFetchSession):
     poll: Final[LongPoll]
     keeps_epochs: Final[bool]
     partitions: Final[dict[TopicPartition, CachedPartition]]
-    dirty: Final[list[CachedPartition]]
+    to_send: Final[list[CachedPartition]]
 
     def __init__(
         self, manager: FetchSessionManager, address: str, follower: int, fetcher: int, poll: LongPoll, *, keeps_epochs: bool = True
@@ -146,7 +146,7 @@ class FetchSession(AbstractFetchSession):
         self.poll = poll
         self.keeps_epochs = keeps_epochs
         self.partitions = {}
-        self.dirty = []
+        self.to_send = []
         self.last_fetch_time = -(2**62)
         self.deadline = 0
         self.cause = 0
@@ -181,7 +181,7 @@ class FetchSession(AbstractFetchSession):
         self.parked = request
         self.cause = cause
         self.deadline = arrived_at + request.max_wait
-        if not self.dirty or request.min_bytes > 1:
+        if not self.to_send or request.min_bytes > 1:
             self.manager.arm_expiry(self)
 
     def empty_answer(self, request: object) -> FetchResponse:
@@ -189,19 +189,19 @@ class FetchSession(AbstractFetchSession):
         assert isinstance(request, FetchRequest)
         return FetchResponse(request.correlation, self.fetcher, NONE, ())
 
-    def mark_dirty(self, entry: AbstractCachedPartition) -> None:
+    def mark_to_send(self, entry: AbstractCachedPartition) -> None:
         """Mark a partition as having something new to send."""
-        if not entry.dirty:
+        if not entry.must_respond:
             if self.poll.silent:
                 self.poll.break_silence()
-            entry.dirty = True
-            self.dirty.append(entry)  # type: ignore[arg-type]
+            entry.must_respond = True
+            self.to_send.append(entry)  # type: ignore[arg-type]
 
     def records_appended(self, entry: AbstractCachedPartition) -> None:
         """Mark a partition as having new records. If there are enough new records, complete the delayed fetch."""
-        if not entry.dirty:
-            entry.dirty = True
-            self.dirty.append(entry)  # type: ignore[arg-type]
+        if not entry.must_respond:
+            entry.must_respond = True
+            self.to_send.append(entry)  # type: ignore[arg-type]
         if self.poll.silent:
             self.poll.break_silence()
         if self.parked is not None:
@@ -211,20 +211,20 @@ class FetchSession(AbstractFetchSession):
         """Complete the delayed fetch if there is one."""
         self.manager.complete_fetch(self)
 
-    def take_dirty(self) -> list[CachedPartition]:
-        """Remove and return the dirty partitions to read now. Each returned partition keeps its `dirty` flag until the partition is sent,
+    def take_to_send(self) -> list[CachedPartition]:
+        """Remove and return the partitions to read and send now. Each returned partition keeps `must_respond` until the partition is sent,
         so that it is not added to the list again before then.
         """
-        entries = self.dirty.copy()
-        self.dirty.clear()
+        entries = self.to_send.copy()
+        self.to_send.clear()
         return entries
 
     def put_back(self, entries: list[CachedPartition]) -> None:
-        """Put back partitions that were taken but not sent. The partitions that are put back precede the partitions that have become dirty
+        """Put back partitions that were taken but not sent. The partitions that are put back precede those that have been marked
         in the meantime.
         """
-        since = {id(entry) for entry in self.dirty}
-        self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]
+        since = {id(entry) for entry in self.to_send}
+        self.to_send[:0] = [entry for entry in entries if entry.must_respond and id(entry) not in since]
 
     def update_and_generate_response_data(
         self, taken: list[CachedPartition], reads: list[PartitionRead], pushes_high_watermark: bool
@@ -232,12 +232,12 @@ class FetchSession(AbstractFetchSession):
         """Return the parts of a response that are new to the follower, and remember what was sent
         (`IncrementalFetchContext#updateAndGenerateResponseData`).
 
-        A partition stays dirty if the follower needs another response after this one. Records after those that are sent are no reason,
+        A partition stays marked if the follower needs another response after this one. Records after those that are sent are no reason,
         because the follower's next fetch asks for them. A follower outside the ISR is told of every change. After a new leader epoch of
-        the same leader, a partition stays dirty until a fetch of the follower has counted.
+        the same leader, a partition stays marked until a fetch of the follower has counted.
 
         Args:
-            taken: the dirty partitions that were taken from the session.
+            taken: the partitions that were taken from the session.
             reads: what was read of the partitions in `taken`; a throttled partition is not read.
             pushes_high_watermark: whether a new high watermark is sent although nothing else is new.
         """
@@ -249,7 +249,7 @@ class FetchSession(AbstractFetchSession):
                 news.append(part)
             partition, replica = entry.partition, entry.replica
             if failure is not None:
-                entry.dirty = False
+                entry.must_respond = False
             elif partition is None or replica is None:
                 stay = True
             elif (
@@ -258,9 +258,9 @@ class FetchSession(AbstractFetchSession):
                 and (records is not None or (offset == partition.log.leo and replica.caught_up_session is self))
                 and not (pushes_high_watermark and replica.last_sent_high_watermark < high_watermark)
             ):
-                entry.dirty = False  # the follower has everything until something changes
+                entry.must_respond = False  # the follower has everything until something changes
             elif records is not None:
-                self.dirty.append(entry)  # after the other partitions, so that no partition starves
+                self.to_send.append(entry)  # after the other partitions, so that no partition starves
             else:
                 stay = True
         if stay:
@@ -276,7 +276,7 @@ class FetchSession(AbstractFetchSession):
 
     def update(self, changed: tuple[FetchPartitionFields, ...], forgotten: tuple[TopicPartition, ...]) -> None:
         """Update the session's partitions with the contents of a fetch (`FetchSession#update`)."""
-        partitions, dirty = self.partitions, self.dirty
+        partitions, to_send = self.partitions, self.to_send
         for asked in changed:
             tp, _offset, _epoch, _last_fetched_epoch, _cause = asked
             known = partitions.get(tp)
@@ -284,15 +284,15 @@ class FetchSession(AbstractFetchSession):
                 known = partitions[tp] = CachedPartition(self, tp, asked)
             else:
                 known.asked = asked
-            if not known.dirty:
-                known.dirty = True
-                dirty.append(known)
+            if not known.must_respond:
+                known.must_respond = True
+                to_send.append(known)
         if forgotten:
             for tp in forgotten:
                 left = partitions.pop(tp, None)
                 if left is not None:
-                    left.dirty = False
-            dirty[:] = [entry for entry in dirty if entry.dirty]
+                    left.must_respond = False
+            to_send[:] = [entry for entry in to_send if entry.must_respond]
 
 
 def without_epoch(asked: FetchPartitionFields) -> FetchPartitionFields:

@@ -144,7 +144,7 @@ def _after_append(partition: Partition) -> None:
     """Raise the high watermark if possible, and tell the followers' fetch sessions that records were appended."""
     partition.maybe_increment_leader_hw()
     for entry in partition.sessions:
-        if not entry.dirty or entry.session.parked is not None:  # otherwise the follower's next fetch finds the records
+        if not entry.must_respond or entry.session.parked is not None:  # otherwise the follower's next fetch finds the records
             entry.session.records_appended(entry)
 
 

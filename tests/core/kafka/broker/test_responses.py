@@ -181,6 +181,6 @@ def test_a_delayed_fetch_needs_no_timer_if_there_is_already_enough_to_send(bench
     bench.broker.handle(request, "b2")
     (session,) = bench.broker.fetch_manager.sessions.values()
     session.parked, session.timer_due = None, -1
-    session.mark_dirty(session.partitions[TP])
+    session.mark_to_send(session.partitions[TP])
     session.wait(request, bench.journal.now, 0)
     assert (session.timer_due >= 0) is armed
