@@ -37,6 +37,7 @@ VALUES: Final[dict[str, tuple[float, Draw]]] = {
     "lost in 50% of runs, exponential": (0.5, rarely(0.5, lambda draw: draw.expovariate(1))),
     "52 crashes, 1.8 records on average": (1.8, lambda draw: float(sum(draw.random() < 1.8 / 52 for _ in range(52)))),
     "52 outages of exponential length": (52.0, lambda draw: draw.gammavariate(52, 1)),
+    "long outages in 5% of runs, else short": (0.06, lambda draw: 0.01 + (draw.expovariate(1) if draw.random() < 0.05 else 0.0)),
     "4 outages of exponential length": (4.0, lambda draw: draw.gammavariate(4, 1)),
 }
 

@@ -19,7 +19,7 @@ def add_commands(commands: Any) -> None:
         "grid",
         metavar="GRID",
         nargs="?",
-        help="a grid file, or a built-in grid: weekly-crashes, rare-crashes, power-and-racks, rolling-upgrade, or compare-models; with --model, compare-models by default",
+        help="a grid file, or a built-in grid: weekly-crashes, rare-crashes, power-and-racks, rare-racks, rolling-upgrade, or compare-models; with --model, compare-models by default",
     )
     sweep.add_argument(
         "--model",

@@ -71,7 +71,7 @@ def _text(change: Change, text: Callable[[float], str]) -> str:
         shown = text(abs(value))
         return shown if shown == text(0) else f"{'+' if value > 0 else '−'}{shown}"
 
-    gain = "" if change.gain is None else f" ×{change.gain:.2g}"
+    gain = "" if change.gain is None else " ×>1,000" if change.gain > 1_000 else f" ×{float(f'{change.gain:.2g}'):,g}"
     return f"{signed(found.value)} ({signed(found.low)} – {signed(found.high)}){gain}"
 
 

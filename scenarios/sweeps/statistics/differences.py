@@ -6,8 +6,8 @@ would be needed for the same precision.
 
 - For proportions, the interval is that of Bonett and Price (Statistical Methods in Medical Research 21, 2012), from the numbers of seeds with
   which only one of the two cells lost records.
-- For means, the interval is Student's if at least half of the runs differ. Otherwise, the runs in which the second cell has more and those in
-  which it has less are two means of mostly zero values (`estimates.mean`), whose bounds are combined. Where no run differs, there is no interval.
+- For means, the interval is Student's if the differences are of a similar size. Otherwise, the runs in which the second cell has more and those in
+  which it has less are two means of few large values (`estimates.mean`), whose bounds are combined. Where no run differs, there is no interval.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Final
 import attrs
 
 from scenarios.sweeps.grid.grid import Cell, Grid, Run, Sample
-from scenarios.sweeps.statistics.estimates import Estimate, mean, student, variance
+from scenarios.sweeps.statistics.estimates import Estimate, is_even, mean, student, variance
 from scenarios.sweeps.statistics.rare_loss import StratumResult, strata_of
 
 Z: Final = 1.959963984540054
@@ -117,7 +117,7 @@ def _change_of_means(one: Sequence[float], other: Sequence[float]) -> Change:
     if not any(each):
         return Change(None, None)
     gain = _gain(one, other)
-    if 2 * sum(value != 0 for value in each) >= len(each):
+    if is_even([abs(value) for value in each]):
         return Change(student(each), gain)
     up, down = (_mean_or_nothing([max(0.0, sign * value) for value in each]) for sign in (1, -1))
     value = up.value - down.value

@@ -1,11 +1,12 @@
 """Estimates with 95% confidence intervals.
 
 - The interval of a proportion is exact (Clopper and Pearson, Biometrika 26, 1934): it covers the true value at least as often as it says.
-- If every value is different from 0, the interval of a mean is that of Student's t.
+- If no value is 0 and their standard deviation is at most their mean, the interval of a mean is that of Student's t.
+- If the values differ more, few large ones determine the mean. Its interval is then that of a gamma distribution whose spread is drawn
+  towards the one of an exponential distribution, as if two more values had shown that spread, because few values show it badly.
 - If some values are 0, as when most runs lose nothing, the mean is the product of the proportion of values that are not 0 and of their
-  mean. The mean of few skewed values is known badly, and their spread even worse. Its interval is therefore that of a gamma distribution
-  whose spread is drawn towards the one of an exponential distribution, as if two more values had shown that spread. The two intervals are
-  combined on the logarithmic scale (Donner and Zou, Statistical Methods in Medical Research 21, 2012).
+  mean, which has that gamma interval. The two intervals are combined on the logarithmic scale (Donner and Zou, Statistical Methods in
+  Medical Research 21, 2012).
 - If all values are 0, nothing is known about the size of what was not seen, so that a mean has no upper bound unless the values have one.
 
 `tests/bench/bench_intervals.py` prints how often these intervals cover the true value.
@@ -64,11 +65,16 @@ def mean(values: Sequence[float], most: float = math.inf) -> Estimate:
     seen = [value for value in values if value]
     if not seen:
         return Estimate(0.0, 0.0, proportion(0, len(values)).high * most)
-    if len(seen) == len(values) > 1:
-        found = student(values)
+    if len(seen) == len(values):
+        found = student(values) if is_even(values) else _mean_of_few(values)
     else:
         found = product(proportion(len(seen), len(values)), _mean_of_few(seen))
     return Estimate(found.value, max(0.0, found.low), min(most, found.high))
+
+
+def is_even(values: Sequence[float]) -> bool:
+    """Return whether positive values differ so little that their mean is about normal: their standard deviation is at most their mean."""
+    return len(values) > 1 and variance(values) <= (math.fsum(values) / len(values)) ** 2
 
 
 def student(values: Sequence[float]) -> Estimate:

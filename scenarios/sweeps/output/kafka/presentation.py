@@ -40,8 +40,7 @@ def _numbers_of(cell: CellResult[KafkaCell]) -> list[str]:
         f"{cell.runs:,}{'*' if cell.settled else ''}",
         percent(cell.loss.value),
         f"{percent(cell.loss.low)} – {percent(cell.loss.high)}",
-        _count(cell.means["lost_acknowledged"].value),
-        _count(cell.means["lost_read"].value),
+        *(_count_with_bounds(cell.means[name]) for name in ("lost_acknowledged", "lost_read")),
         *(_mean_with_bounds(cell.means[name]) for name in ("write_down", "stalled", "read_down")),
         *(
             "–" if found is None else f"{'≥ ' if found.at_least else ''}{format_duration(round_to(found.value, digits=3))}"
@@ -56,6 +55,12 @@ def _mean_with_bounds(estimate: Estimate) -> str:
         return format_duration(0)
     value, low, high = (format_duration(round_to(us, digits=3)) for us in (estimate.value, estimate.low, estimate.high))
     return f"{value} ({low} – {high})"
+
+
+def _count_with_bounds(estimate: Estimate) -> str:
+    """Return a mean number and its bounds as text. If nothing was seen, the upper bound is not known."""
+    value, low, high = map(_count, (estimate.value, estimate.low, estimate.high))
+    return f"{value} ({low} – {high})" if estimate.value else "0"
 
 
 def _count(value: float) -> str:

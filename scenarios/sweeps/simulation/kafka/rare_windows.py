@@ -137,9 +137,10 @@ def expected_overlaps(faults: tuple[Fault, ...], spec: ClusterSpec, at_once: int
     Each of N brokers fails at the rate λ/N for the mean time m, so that k given brokers are faulty at the same time at the rate
     k·(λ/N)ᵏ·mᵏ⁻¹.
     """
-    if not all(fault.kind in ONE_BROKER for fault in faults):
-        return None
     brokers = len(spec.brokers)
+    alone = ONE_BROKER if len({broker.rack for broker in spec.brokers}) < brokers else (*ONE_BROKER, FaultKind.RACK_OUTAGE)
+    if not all(fault.kind in alone for fault in faults):
+        return None
     rate = sum(_count(fault, spec) / fault.every for fault in faults) * YEAR / brokers
     down = sum(_count(fault, spec) * fault.lasts.expected / fault.every for fault in faults) / brokers
     return math.comb(brokers, at_once) * at_once * rate * down ** (at_once - 1)

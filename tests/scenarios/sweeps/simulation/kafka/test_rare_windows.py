@@ -56,6 +56,8 @@ def test_overlaps_are_as_frequent_as_the_formula_says() -> None:
         assert found.width < 0.8 * expected
     rack = Fault(FaultKind.RACK_OUTAGE, 7 * DAY, Duration(mean=10 * MINUTE))
     assert expected_overlaps((*crash, rack), spec, 2) is None
+    racks = attrs.evolve(spec, brokers=tuple(attrs.evolve(broker, rack=f"rack {broker.id}") for broker in spec.brokers))
+    assert expected_overlaps((rack,), racks, 2) == expected_overlaps(crash, spec, 2), "each rack has one broker"
 
 
 def test_weighted_windows_are_as_frequent_as_windows_that_are_drawn_at_the_true_rate(monkeypatch: pytest.MonkeyPatch) -> None:
