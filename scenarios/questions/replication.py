@@ -32,7 +32,24 @@ def partition_named(asked: AskedCluster, words: Sequence[str]) -> PartitionView:
 
 
 def why_absent(asked: AskedCluster, one: PartitionView, broker: int) -> str:
-    """Return why a replica does not keep up with its leader, in words."""
+    """Return why a replica is not in the ISR, in words."""
+    return _hindrance(asked, one, broker) or "it fetches, and joins the ISR when it has reached the high watermark"
+
+
+def _why_behind(asked: AskedCluster, one: PartitionView, broker: int) -> str:
+    """Return why the high watermark waits for a replica, in words."""
+    leading = asked.cluster.brokers[one.leader].partitions.get(one.tp)
+    known = None if leading is None else leading.replica(broker)
+    hindrance = _hindrance(asked, one, broker)
+    if hindrance or broker not in one.isr or known is None:
+        return hindrance or why_absent(asked, one, broker)
+    if known.leo < one.replica_on(broker).leo:
+        return f"its last fetch asked for offset {known.leo:,}, so the leader does not know more; its next fetch tells the leader the rest"
+    return "it fetches; the leader learns that it has more records when it fetches again after them"
+
+
+def _hindrance(asked: AskedCluster, one: PartitionView, broker: int) -> str:
+    """Return what keeps a replica from keeping up with its leader, in words; empty if nothing does."""
     found = next((each for each in asked.view.brokers if each.id == broker), None)
     replica = next((each for each in one.replica_views if each.broker == broker), None)
     if found is None:
@@ -57,7 +74,7 @@ def why_absent(asked: AskedCluster, one: PartitionView, broker: int) -> str:
         return f"its fetcher is {replica.fetch_state}"
     if replica is not None and one.committed > replica.leo:
         return f"it still lacks {one.committed - replica.leo:,} records, which it copies"
-    return "it fetches, and joins the ISR when it has reached the high watermark"
+    return ""
 
 
 def who_holds(asked: AskedCluster, words: Sequence[str]) -> Answer:
@@ -96,7 +113,7 @@ def _who_holds_hw(asked: AskedCluster, one: PartitionView) -> Answer:
     lines = held
     for broker in one.slowest_replicas:
         replica = one.replica_on(broker)
-        lines.append(f"b{broker} has records up to {replica.leo:,}; {why_absent(asked, one, broker)}")
+        lines.append(f"b{broker} has records up to {replica.leo:,}; {_why_behind(asked, one, broker)}")
     if len(one.isr) < one.min_isr and asked.cluster.release.strict_min_isr:
         lines.append(
             f"The ISR {list(one.isr)} is smaller than min.insync.replicas ({one.min_isr}); under this release the high watermark does not move then."

@@ -401,3 +401,11 @@ def test_a_broker_is_safe_alone_if_nothing_gets_worse_without_it(
     cluster.run_until(30 * SECOND)
     one = asked(cluster)
     assert safe_sets(one, 1) == [(broker,) for broker in sorted(one.up()) if made_worse(one, (broker,)).harmless]
+
+
+def test_a_follower_that_fetches_holds_the_high_watermark_until_its_next_fetch(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "b3-high-watermark-behind", "who-holds", "hw", "t-0"]) == 0
+    told = capsys.readouterr().out.splitlines()[1].strip()
+    assert told == (
+        "b1 has records up to 9; its last fetch asked for offset 3, so the leader does not know more; its next fetch tells the leader the rest"
+    )
