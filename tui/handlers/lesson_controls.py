@@ -106,7 +106,7 @@ class LessonControls:
         elif key == "enter" and run.player.phase is Phase.END:
             self.close()
         elif key == "enter":
-            run.enter(self._cursor)
+            run.enter(self._cursor, self._arrived)
             self._after()
         elif key in ("up", "down") and choices:
             self._cursor = (self._cursor + (1 if key == "down" else -1)) % len(choices)

@@ -12,6 +12,7 @@ from core.lab.acts import Act
 from core.lab.cluster import Cluster
 from core.lab.history.branch import Branch
 from core.lab.history.destination import Destination
+from core.lab.history.incremental_task import do_nothing
 from core.lab.history.position import Position
 from core.sim.errors import ActRefused
 from core.sim.repr_mixin import ReprMixin
@@ -162,9 +163,9 @@ class LessonRun:
     def _wait_for_effect(self) -> None:
         """If the person has acted, and what the step waits for will follow after some time, let that time pass."""
         history, step = self.session.history, self.player.step
-        cluster, begun = history.cluster, self._begun[self.player.now.index]
+        cluster = history.cluster
         acts = (history.replay_run.acts_done, history.branch.name)
-        done = (begun.position.acts + len(step.acts), begun.branch.name)
+        done = self._acts_at_beginning()
         if not step.patience or step.wait_for is None or acts == done or acts == self._waited_after:
             if self._wait is not None and (acts == done or cluster.now >= self._wait.target):
                 self._stop_waiting()
@@ -189,8 +190,10 @@ class LessonRun:
         """The virtual time that is still to pass before the lesson goes on, in µs; 0 if the lesson does not wait for time."""
         return 0 if self._wait is None else max(0, self._wait.target - self.session.history.cluster.now)
 
-    def enter(self, choice: int) -> None:
-        """Handle Enter: go on, choose an answer, let the lesson act, or skip the time that passes."""
+    def enter(self, choice: int, then: Callable[[], None] = do_nothing) -> None:
+        """Handle Enter: go on, choose an answer, let the lesson act, or skip the time that passes. If the session has to go back for that,
+        `then` is called when the lesson has gone on.
+        """
         player = self.player
         if self.session.history.task is not None:
             return
@@ -200,9 +203,7 @@ class LessonRun:
             case Phase.CHOOSE:
                 player.choose(choice, self.moment)
             case Phase.ACT if self._wait is None:
-                refused = self._perform(player.help())
-                if refused:
-                    player.stuck = refused
+                self._help(then)
             case Phase.TIME | Phase.ACT if self._wait is not None:
                 self.session.history.run_until(self._wait.target)
         self.settle()
@@ -220,8 +221,34 @@ class LessonRun:
             wanted.append(player.now.index)
         if not wanted:
             return False
-        index = wanted[-1]
-        begun = self._begun[index]
+        self._return_to(wanted[-1], then)
+        return True
+
+    def _help(self, then: Callable[[], None]) -> None:
+        """Do what the step waits for. If the person has acted in this step, in vain so far, begin the step once more before that."""
+
+        def act() -> None:
+            refused = self._perform(self.player.help())
+            if refused:
+                self.player.stuck = refused
+            self.settle()
+            then()
+
+        history, index = self.session.history, self.player.now.index
+        if (history.replay_run.acts_done, history.branch.name) == self._acts_at_beginning():
+            act()
+        else:
+            self._return_to(index, act)
+
+    def _acts_at_beginning(self) -> tuple[int, str]:
+        """Return the number of acts after those that the lesson did at the beginning of this step, and the branch."""
+        begun = self._begun[self.player.now.index]
+        return (begun.position.acts + len(self.player.step.acts), begun.branch.name)
+
+    def _return_to(self, index: int, then: Callable[[], None]) -> None:
+        """Go back to the beginning of a step, and begin it once more."""
+        history, player = self.session.history, self.player
+        begun, here = self._begun[index], history.replay_run.position
 
         def arrived() -> None:
             if history.act_to_redo() is not None:
@@ -237,4 +264,3 @@ class LessonRun:
         else:
             branch = None if begun.branch is history.branch else begun.branch
             history.go_to(Destination("an earlier step", position=begun.position), branch, arrived)
-        return True

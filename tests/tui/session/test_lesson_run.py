@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.lab.acts import Kill, Produce
+from core.lab.acts import Kill, Pause, Produce
 from scenarios.lessons.headless import HeadlessLesson
 from scenarios.lessons.lessons_library import find_lesson, lesson_names
 from scenarios.lessons.phases import Phase
@@ -101,3 +101,22 @@ def test_a_lesson_that_is_stuck_goes_on_after_a_step_back() -> None:
     for _ in range(3):
         answer(run)
     assert run.player.phase is not Phase.STUCK
+
+
+def test_a_lesson_that_acts_itself_first_takes_back_what_was_done_in_vain() -> None:
+    """Otherwise, the wrong act would leave the lesson at a dead end later."""
+    run = begin(Player(find_lesson("who-is-in-sync")))
+    history, came = run.session.history, []
+    while run.player.phase is not Phase.ACT:
+        answer(run)
+    here = run.player.now.index
+    history.do(Pause(2))
+    run.settle()
+    assert run.player.now.replied.startswith("That was another broker")
+    run.enter(0, lambda: came.append(run.player.now.index))
+    assert came == [here + 1]
+    assert [broker.state.value for broker in history.view().brokers] == ["running", "running", "paused"]
+    assert run.player.now.helped == 1
+    while run.player.phase is not Phase.END:
+        assert run.player.phase is not Phase.STUCK, run.player.stuck
+        answer(run)
