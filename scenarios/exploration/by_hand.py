@@ -18,6 +18,7 @@ import attrs
 
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.clients.client import Client
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.release import Release as KafkaRelease
@@ -30,7 +31,8 @@ from core.lab.fingerprint_fields import LAB_FIELDS
 from core.lab.spec import ClusterSpec, Pace
 from core.sim.errors import ActRefused
 from core.sim.exploration.choices import Choice, act
-from core.sim.exploration.search import Outcome, Search
+from core.sim.exploration.search import NOT_COMPARED, Outcome, Search
+from core.sim.state.fields import Table
 from scenarios.exploration.exploration import value_of
 from scenarios.exploration.goal import Goal
 from scenarios.language.script import read_script
@@ -42,6 +44,9 @@ Steps = tuple[Act, ...]
 
 MOST_BROKERS: Final = 3
 """The largest number of brokers of a cluster that is searched by hand."""
+
+LOST_ANSWER: Final = "lost-answer"
+"""The word of the fault that an answer to a fetch is lost."""
 
 CONTROLLER: Final = "controller"
 """The name of the active controller in acts."""
@@ -127,7 +132,7 @@ class HandOutcome:
     def is_none(self) -> bool:
         """Whether it is certain that the acts cannot make the goal true: all states were visited, and states with the same key go on alike."""
         found = self.search
-        return found.complete and not found.differing and found.compared > 0
+        return found.complete and not found.differing and found.compared != NOT_COMPARED
 
 
 class HandSearch:
@@ -188,7 +193,7 @@ class HandSearch:
             bounds=(self._left,),
             left=self._left.numbers,
             limit=limit,
-            table=LAB_FIELDS,
+            table=HAND_FIELDS,
             only_acts=True,
             compare=compare,
             stop=lambda: time.monotonic() > end,
@@ -250,6 +255,8 @@ class HandSearch:
         )
         if waiting:
             yield (Answer(number),), ""
+            if left.at_most and left.faults.get(LOST_ANSWER):
+                yield (Answer(number, lost=True),), LOST_ANSWER
         elif left.fetches and any(fetcher.states for fetcher in broker.fetcher_manager.fetchers.values()):
             yield (Fetch(number),), "fetches"
             if self._bounds.arrives:
@@ -291,6 +298,13 @@ class HandSearch:
         result = run_scenario(read_script(script, f"{name}-by-hand"), self.release, self._seed)
         assert result.held, "a search by hand and the script of what it found differ"
         return script
+
+
+HAND_FIELDS: Final[Table] = {
+    **LAB_FIELDS,
+    Client: LAB_FIELDS[Client]._replace(history=(*LAB_FIELDS[Client].history, "_reconnect")),  # backoffs do not end
+}
+"""The rules for the fields of each class if time stands still, by class."""
 
 
 def steps_in_words(steps: Sequence[Act]) -> str:
@@ -337,6 +351,7 @@ HAND_FAULTS: Final[Mapping[str, HandFault]] = {
             "a follower's machine loses power and is back before the controller notices",
             lambda cluster, broker: ((Bounce(broker.id, clean=False, keep=keep),) for keep in _kept(broker) if _follows(cluster, broker)),
         ),
+        HandFault(LOST_ANSWER, "the answer to a fetch that waits at the leader is lost", lambda cluster, broker: iter(())),
         HandFault(
             "unheard",
             "what the controller tells a broker is held back, and the controller can fence it",

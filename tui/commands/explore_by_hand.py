@@ -114,7 +114,7 @@ def _lines(
     ]
     covered = f"{found.states:,} states, {found.taken:,} choices, {outcome.seconds:.1f} s"
     if found.path:
-        lines.append(f"found after {found.depth} steps, and no order is shorter ({covered})")
+        lines.append(f"found after {found.depth} steps ({covered})")
         lines += [f"  {number}. {step}" for number, step in enumerate(found.path, 1)]
         if instead:
             lines.append(f"  with {arguments.without.replace(',', ' and ')}: {instead}")

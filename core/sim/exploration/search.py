@@ -23,6 +23,9 @@ from core.sim.state.snapshot import Snapshot, Snapshots
 Left = tuple[int, ...]
 """How often each bounded thing can still happen."""
 
+NOT_COMPARED: Final = -1
+"""Stands for the number of compared pairs of a search that compares none."""
+
 
 class Outcome(NamedTuple):
     """The result of a search.
@@ -34,7 +37,7 @@ class Outcome(NamedTuple):
         taken: the number of choices that were taken.
         complete: whether all states were seen; False if the search found a bad state, reached the limit, or was stopped.
         depth: the number of choices on the way to the bad state, or to the farthest state.
-        compared: the number of pairs of states with the same key whose successors were compared.
+        compared: the number of pairs of states with the same key whose successors were compared; `NOT_COMPARED` if none were.
         differing: the names of choices that led from two states with the same key to different ones; empty if the key holds all that matters.
     """
 
@@ -44,7 +47,7 @@ class Outcome(NamedTuple):
     taken: int
     complete: bool
     depth: int = 0
-    compared: int = 0
+    compared: int = NOT_COMPARED
     differing: tuple[str, ...] = ()
 
 
@@ -118,7 +121,7 @@ class Search:
             left: a function that returns how often each bounded thing can still happen. With more left, everything must be possible that is
                 possible with less.
             bounds: objects that hold what is left. They are restored with the simulation's state, but do not count as part of it.
-            only_acts: whether acts do all that is due with them, so that there are no other choices.
+            only_acts: whether acts do all that is due with them, so that there are no other choices, and time never passes.
             compare: whether the successors of each state that was left out are compared with those of the state with the same key that was
                 visited, at the end.
             stop: a function that returns whether the search must end, because it has taken too long.
@@ -128,7 +131,7 @@ class Search:
         self._until, self._limit, self._only_acts, self._compare, self._stop = until, limit, only_acts, compare, stop
         self._roots: Final = (*also, *bounds)
         self._snapshots: Final = Snapshots()
-        self._fingerprints: Final = Fingerprints(simulation, *also, table=table)
+        self._fingerprints: Final = Fingerprints(simulation, *also, table=table, still=only_acts)
         self._seen: Final[dict[bytes, list[Left]]] = {}
         self._came: Final[list[tuple[int, tuple[str, ...]]]] = []
         self._twins: Final[list[_Twin]] = []
@@ -162,7 +165,7 @@ class Search:
                 ahead.append(_State(reached.key, reached.left, len(self._came) - 1, depth, self._take()))
             if self._compare:
                 self._successors[state.key, state.left] = tried
-        compared, differing = self._compared() if self._compare else (0, ())
+        compared, differing = self._compared() if self._compare else (NOT_COMPARED, ())
         start.restore()
         return Outcome("", (), states, self._taken, True, depth, compared, differing)
 

@@ -42,12 +42,15 @@ class Fingerprints:
 
     Attributes:
         also: the additional objects, for example the memory of an observer.
+        still: whether time never passes again. Then, what would be due later never happens, and of a moment only matters whether it is in the
+            past, now, or in the future.
     """
 
-    def __init__(self, simulation: Simulation, *also: object, table: Table | None = None) -> None:
+    def __init__(self, simulation: Simulation, *also: object, table: Table | None = None, still: bool = False) -> None:
         self._simulation = simulation
         self.also = also
-        self._writer = _Writer(Classes(table or {}))
+        self.still = still
+        self._writer = _Writer(Classes(table or {}), still=still)
 
     def take(self) -> bytes:
         """Return the fingerprint of the current state: 16 bytes.
@@ -75,7 +78,7 @@ class Fingerprints:
             faults = (link.latency, link.jitter, link.loss_ppm, link.duplicate_ppm, link.reorder_ppm, link.cut, link.held)
             links.append((sender, node, faults, max(0, link.last_arrival - simulation.now), waiting))
         draws = () if network.plain and not any(link.jitter or link.loss_ppm for link in network.links.values()) else write(network.random)
-        due = sorted(_by_connection(simulation).items(), key=itemgetter(0))
+        due = sorted(_by_connection(simulation, simulation.now if self.still else None).items(), key=itemgetter(0))
         agenda = [(where, [writer.due(entry) for entry in sorted(entries, key=_when)]) for where, entries in due]
         paused = [
             (address, writer.moment(since), [writer.due(entry) for entry in waiting])
@@ -114,13 +117,13 @@ def _when(entry: Entry) -> tuple[int, int]:
     return entry.time, entry.order
 
 
-def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool, bool], list[Entry]]:
-    """Return the live entries of the agenda by connection. An open connection is identified by its two ends, by which end opened it, and by
+def _by_connection(simulation: Simulation, until: int | None) -> dict[tuple[str, str, bool, bool], list[Entry]]:
+    """Return the live entries of the agenda that are due until a virtual time, or all, by connection. An open connection is identified by its two ends, by which end opened it, and by
     whether that end has opened a newer one since.
     """
     found: dict[tuple[str, str, bool, bool], list[Entry]] = {}
     for entry in simulation.agenda.entries:
-        if simulation.is_live(entry):
+        if (until is None or entry.time <= until) and simulation.is_live(entry):
             timer = entry.sender == entry.node
             latest = timer or simulation.network.is_latest(entry.sender, entry.node, entry.connection)
             found.setdefault((entry.node, entry.sender, not timer and bool(entry.connection & 1), latest), []).append(entry)
@@ -130,8 +133,9 @@ def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool, bool], 
 class _Writer:
     """A writer of the forms of values. The form of every value except an atom begins with the name of the value's class."""
 
-    def __init__(self, classes: Classes) -> None:
+    def __init__(self, classes: Classes, *, still: bool = False) -> None:
         self._classes = classes
+        self._still = still
         self._ways: dict[type, Way] = {
             **dict.fromkeys(ATOMS, _itself),
             type: _name,
@@ -158,7 +162,9 @@ class _Writer:
     def moment(self, time: object) -> Form:
         """Return the form of a point in time: its distance from the current time. None and other values that are not times are written
         unchanged."""
-        return ("t", time - self._now) if type(time) is int else self.write(time)
+        if type(time) is not int:
+            return self.write(time)
+        return ("t", (time > self._now) - (time < self._now) if self._still else time - self._now)
 
     def due(self, entry: Entry) -> Form:
         """Return the form of an entry in the agenda, without the node that handles it. An overdue entry counts as due now."""
