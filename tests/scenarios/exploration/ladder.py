@@ -152,6 +152,8 @@ def climb(side: Side) -> Climbed:
 
 _PRODUCE: Final = Produce("orders", 1, acks="all", idempotence=False, producer="p1")
 _ACKS_1: Final = Setting(acks="1")
+_TWICE: Final = ByHand({"kill": 2}, 1, 1)
+_LOST: Final = ByHand({"kill": 1, "lost-answer": 1}, 1, 1, arrives=True)
 _TRUNCATES: Final = ByHand({"kill": 1, "restart": 1}, 1, 2, arrives=True)
 _E1: Final = Setting((2, 1))
 _FAST: Final = Setting(unclean=True, acks="1", goal="diverged > 0")
@@ -172,6 +174,23 @@ RUNGS: Final = (
             Side("4.3", NONE, ByHand({"kill": 1}, 1, 2), Setting()),
             Side("4.3", FOUND, OnTimeline(("kill",), 1, 12), _ACKS_1),
             Side("4.3", NOT_FOUND, OnTimeline(("kill",), 1, 12), Setting()),
+        ),
+    ),
+    Rung(
+        "D6",
+        "A broker that is not in the ISR becomes leader.",
+        (
+            Side("4.3", FOUND, _TWICE, Setting(unclean=True)),
+            Side("4.3", NONE, _TWICE, Setting()),
+            Side("4.3 without elect-from-isr", FOUND, _TWICE, Setting()),
+        ),
+    ),
+    Rung(
+        "requests",
+        "A leader counts records that a follower has not received.",
+        (
+            Side("4.3 without request-time-leo", FOUND, _LOST, Setting()),
+            Side("4.3", NONE, _LOST, Setting()),
         ),
     ),
     Rung(
