@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from core.lab.acts import Kill
@@ -20,6 +21,7 @@ from scenarios import catalogue
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text, showing
 from tui.app.screenshot import without_fonts
+from tui.main_screen.screen import MainScreen
 from tui.pages.compare import ComparePage
 from tui.session.loading import LoadedSession
 from tui.session.play_target import PlayTarget
@@ -42,6 +44,18 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "line": ("g",),
 }
 """The keys that open each screen."""
+
+IN_TURN: dict[str, tuple[str, ...]] = {
+    "topology": ("asterisk", "right"),
+    "map": ("number_sign",),
+    "lessons": ("L",),
+    "answer": ("1", "Q", "3", "enter"),
+    "compare-four": ("escape", "ampersand", *"acks=0,1", "enter", "ampersand", *"min.insync.replicas=1", "enter"),
+}
+"""The keys that open screens of one application in turn."""
+
+TYPED = {"=": "equals_sign", ",": "comma", ".": "full_stop"}
+"""Textual's names of characters."""
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
 LOOKS: dict[str, tuple[tuple[int, int], dict[str, object]]] = {
@@ -73,13 +87,20 @@ async def picture(screen: str, look: str) -> tuple[str, str]:
         for key in SCREENS[screen]:
             await pilot.press(key)
             await pilot.pause()
-        while isinstance(page := main_screen.pages.page, ComparePage) and not page._arrived:
-            await pilot.pause(0.01)
-        for field in app.screen.query(Input):
-            field.cursor_blink = False  # a blinking cursor would be in some pictures only
-        await pilot.pause()
+        await settled(main_screen, pilot)
         text = "\n".join(line.rstrip() for line in screen_text(app).split("\n"))
         return to_ascii(text) if look == "ascii" else text, without_fonts(app.export_screenshot(title="isrlab"))
+
+
+async def settled(main_screen: MainScreen, pilot: Pilot[int]) -> None:
+    """Wait until the screen shows everything."""
+    while main_screen.session.history.task is not None:
+        await pilot.pause(0.01)
+    while isinstance(page := main_screen.pages.page, ComparePage) and not page._arrived:
+        await pilot.pause(0.01)
+    for field in main_screen.app.screen.query(Input):
+        field.cursor_blink = False  # a blinking cursor would be in some pictures only
+    await pilot.pause()
 
 
 def held(name: str, look: str, text: str, svg: str, left: Path) -> None:
@@ -104,6 +125,19 @@ async def test_the_screen_looks_as_it_did(screen: str, look: str, tmp_path: Path
     if look == "ascii":
         assert svg.isascii() or all(ord(char) < 128 or char == "\xa0" for char in svg)
     held(screen, look, text, svg, tmp_path)
+
+
+@pytest.mark.parametrize("look", ["80x24", "120x40"])
+async def test_screens_in_turn_look_as_they_did(look: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # without progress in lessons
+    async with showing(await played(), size=SIZES[look]) as (app, main_screen, pilot):
+        for screen, keys in IN_TURN.items():
+            for key in keys:
+                await pilot.press(TYPED.get(key, key))
+                await pilot.pause()
+            await settled(main_screen, pilot)
+            text = "\n".join(line.rstrip() for line in screen_text(app).split("\n"))
+            held(screen, look, text, without_fonts(app.export_screenshot(title="isrlab")), tmp_path)
 
 
 @pytest.mark.parametrize("size", [(79, 24), (60, 15), (30, 8)], ids=lambda size: f"{size[0]}x{size[1]}")
