@@ -265,7 +265,9 @@ def what_if_lose(asked: AskedCluster, words: Sequence[str]) -> Slices:
             f"Without {names}, {dark:,} partition{' has' if dark == 1 else 's have'} no leader, and {refusing:,} "
             f"refuse{'s' if refusing == 1 else ''} writes with acks=all."
         )
-    lines = [*_lacking(made_worse(asked, wanted)), *already(asked), *(line.strip() for line in branch.told())]
+    dead = [f"b{broker}" for broker in wanted if broker not in asked.up()]
+    lines = [f"Down already: {listed(dead)}."] if dead else []
+    lines += [*_lacking(made_worse(asked, wanted)), *already(asked), *(line.strip() for line in branch.told())]
     return Answer(
         verdict, tuple(lines), branch.how(f"2 s of normal work, then kill -9 of {names}, then {AFTERWARDS // SECOND} s"), asked.play()
     )

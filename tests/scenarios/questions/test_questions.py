@@ -409,3 +409,11 @@ def test_a_follower_that_fetches_holds_the_high_watermark_until_its_next_fetch(c
     assert told == (
         "b1 has records up to 9; its last fetch asked for offset 3, so the leader does not know more; its next fetch tells the leader the rest"
     )
+
+
+def test_a_broker_that_is_down_already_is_named() -> None:
+    cluster = of(((1, 2, 3),))
+    cluster.do(Kill(2))
+    cluster.run_until(20 * SECOND)
+    assert answer(cluster, "what-if", "lose", "2").lines[0] == "Down already: b2."
+    assert "Down already" not in answer(cluster, "what-if", "lose", "1").text()[1]
