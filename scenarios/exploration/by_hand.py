@@ -227,6 +227,8 @@ class HandSearch:
                     producer = f"p{len(cluster.clients) + 1}"  # a new one, because others can be in a backoff that no time ends
                     record = Produce(tp.topic, 1, tp.partition, acks=self._bounds.acks, idempotence=False, producer=producer)
                     yield (record,), "records"
+        for sender, node in _stalled(cluster):
+            yield (Release((sender, node)),), ""
         for broker in cluster.brokers.values():
             yield from self._of_controller(broker)
             if broker.context.state is BrokerState.RUNNING:
@@ -257,7 +259,7 @@ class HandSearch:
             yield (Answer(number),), ""
             if left.at_most and left.faults.get(LOST_ANSWER):
                 yield (Answer(number, lost=True),), LOST_ANSWER
-        elif left.fetches and any(fetcher.states for fetcher in broker.fetcher_manager.fetchers.values()):
+        elif left.fetches and self._can_fetch(broker):
             yield (Fetch(number),), "fetches"
             if self._bounds.arrives:
                 yield (Arrive(number),), "fetches"
@@ -269,6 +271,11 @@ class HandSearch:
                 if remaining:
                     for steps in HAND_FAULTS[word].steps(self.cluster, broker):
                         yield steps, word
+
+    def _can_fetch(self, broker: Broker) -> bool:
+        """Return whether a follower can fetch. It waits for an answer that is held back, but not for one that will never come."""
+        stalled = any(broker.address in link for link in _stalled(self.cluster))
+        return any(fetcher.states and not (stalled and fetcher.in_flight) for fetcher in broker.fetcher_manager.fetchers.values())
 
     def _reached(self) -> str:
         """Return the goal if it is true now. A goal about records waits until each partition has a leader that runs, because until then, the
@@ -322,6 +329,19 @@ def _is_unheard(cluster: Cluster, number: int) -> bool:
     return link is not None and link.held
 
 
+def _stalled(cluster: Cluster) -> list[tuple[str, str]]:
+    """Return the links between brokers whose messages are held back, each from its sender to its receiver."""
+    brokers = {broker.address for broker in cluster.brokers.values()}
+    return sorted(pair for pair, link in cluster.network.links.items() if link.held and brokers.issuperset(pair))
+
+
+def _stalls(cluster: Cluster, broker: Broker) -> Iterator[Steps]:
+    stalled = _stalled(cluster)
+    for other in cluster.brokers.values():
+        if other is not broker and (broker.address, other.address) not in stalled:
+            yield (Hold((broker.address, other.address)),)
+
+
 def _kept(broker: Broker) -> Iterator[tuple[tuple[TopicPartition, int], ...]]:
     """Yield how much of a broker's logs can be on disk: nothing of what was not flushed, all but the newest record, or everything."""
     logs = broker.disk.logs
@@ -352,6 +372,7 @@ HAND_FAULTS: Final[Mapping[str, HandFault]] = {
             lambda cluster, broker: ((Bounce(broker.id, clean=False, keep=keep),) for keep in _kept(broker) if _follows(cluster, broker)),
         ),
         HandFault(LOST_ANSWER, "the answer to a fetch that waits at the leader is lost", lambda cluster, broker: iter(())),
+        HandFault("stall", "what a broker sends to another one is held back, and arrives later", _stalls),
         HandFault(
             "unheard",
             "what the controller tells a broker is held back, and the controller can fence it",

@@ -108,9 +108,9 @@ def _lines(
     found = outcome.search
     lines = [
         f"{arguments.target} ({release}), by hand: which order of acts makes '{goal.condition.text}' true?",
-        f"  at most {_count(bounds.records, 'record')} with acks={bounds.acks}, {_count(bounds.fetches, 'fetch', 'fetches')}, "
-        f"{_count(bounds.at_most, 'fault')} of {', '.join(bounds.faults)}; "
-        "brokers that are gone are fenced and start again at any moment",
+        f"  from the beginning, before any step, with at most {_count(bounds.records, 'record')} with acks={bounds.acks}, "
+        f"{_count(bounds.fetches, 'fetch', 'fetches')}, and {_count(bounds.at_most, 'fault')}",
+        f"  faults: {', '.join(bounds.faults)}; brokers that are gone are fenced and start again at any moment",
     ]
     covered = f"{found.states:,} states, {found.taken:,} choices, {outcome.seconds:.1f} s"
     if found.path:
