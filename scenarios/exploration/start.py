@@ -9,7 +9,9 @@ import attrs
 
 from core.kafka.errors import KafkaError
 from core.kafka.events import Acted
+from core.kafka.ids import broker_at
 from core.kafka.release import Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.acts import Load
 from core.lab.cluster import Cluster
 from core.lab.recorded_acts import act_of
@@ -19,6 +21,8 @@ from core.sim.errors import ActRefused
 from core.sim.events import kind_of, time_of
 from core.sim.units import US_PER_MS
 from scenarios.conditions.conditions import Names
+from scenarios.cut_sets.standing import Harm, Moment, Standing
+from scenarios.cut_sets.standing import standings as standings_of
 from scenarios.errors import InputError
 from scenarios.exploration.goal import Timed
 from scenarios.language.script import Scenario
@@ -96,6 +100,41 @@ class Start:
         """Return the topics and brokers of the cluster, which conditions can name."""
         return names_of(self.cluster().view())
 
+    def only_worst(self, number: int) -> tuple[Start, tuple[str, ...]]:
+        """Return the beginning of a cluster with only the partitions that the fewest failures of brokers harm, and their brokers. Each partition
+        becomes a topic of its own. Also return a line about each.
+
+        Raises:
+            InputError: something was done to the cluster already.
+        """
+        if self.acts or self.time:
+            raise InputError("--worst: needs a cluster to which nothing was done yet, such as the output of kafka-topics --describe")
+        cluster = self.cluster()
+        standings = standings_of(cluster, cluster.view())
+        worst = sorted(range(len(standings)), key=lambda at: (_needed(standings[at]), at))[:number]
+        topics: list[TopicSpec] = []
+        lines: list[str] = []
+        specs = {topic.name: topic for topic in self.spec.topics}
+        for at in sorted(worst):
+            standing = standings[at]
+            tp, topic = standing.partition, specs[standing.partition.topic]
+            registration = cluster.controller.registry.partitions[tp]
+            partition = topic.assignment[tp.partition] if topic.assignment else PartitionSpec(tuple(registration.replicas))
+            name = f"{tp.topic}-{tp.partition}"
+            topics.append(TopicSpec(name, assignment=(partition,), config=topic.config))
+            replicas = ",".join(map(str, partition.replicas))
+            lines.append(f"{tp}: replicas {replicas}, min.insync.replicas {standing.min_isr}; here, it is partition 0 of the topic {name}")
+        kept = {broker for topic in topics for broker in topic.assignment[0].replicas}
+        spec = attrs.evolve(
+            self.spec,
+            brokers=tuple([broker for broker in self.spec.brokers if broker.id in kept]),
+            topics=tuple(topics),
+            controllers=tuple([name for name in self.spec.controllers if broker_at(name) is None or broker_at(name) in kept]),
+            controller="",
+            groups=(),
+        )
+        return attrs.evolve(self, spec=spec), tuple(lines)
+
     def with_load(self, acks: str) -> Start:
         """Return the same beginning, with a load on each topic if the cluster has no load."""
         view = self.cluster().view()
@@ -113,6 +152,13 @@ class Start:
         if not loads:
             return attrs.evolve(self, load="no load, because the cluster has no topics")
         return attrs.evolve(self, acts=(*self.acts, *loads), load=f"twice {RATE} records/s for each partition with acks={acks}")
+
+
+def _needed(standing: Standing) -> tuple[int, int]:
+    """Return how many brokers must fail until a partition refuses writes or has no leader, whichever comes first, and how many for both."""
+    needs = [standing.need(harm, Moment.AT_ONCE) for harm in (Harm.REFUSES, Harm.NO_LEADER)]
+    numbers = [len(need.members) - need.least + 1 for need in needs if need is not None]
+    return min(numbers), sum(numbers)
 
 
 def names_of(view: ClusterView) -> Names:

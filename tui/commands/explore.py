@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 MOST_FAULTS: Final = 6
 """The largest value of --at-most."""
 
+MOST_WORST: Final = 100
+"""The largest value of --worst."""
+
 MOST_PROCESSES: Final = 256
 """The largest value of --processes."""
 
@@ -64,6 +67,9 @@ def add_commands(commands: Any) -> None:
         "--without",
         metavar="GUARDS",
         help="guards of the protocol to switch off, with commas between them, to see what they are for; 'help' lists them",
+    )
+    explore.add_argument(
+        "--worst", metavar="N", help="search in a cluster of only the N partitions that the fewest failures harm, and their brokers"
     )
     explore.add_argument(
         "--prune",
@@ -116,6 +122,9 @@ def _explore(arguments: argparse.Namespace) -> int:
     seconds = max_seconds_of(arguments.max_seconds)
     goal = _goal(arguments.goal, Names())  # a mistake in the syntax is found before the target is played
     guarded = _start(arguments)
+    if arguments.worst is not None:
+        guarded, about = guarded.only_worst(_number("--worst", arguments.worst, "a number of partitions", 1, MOST_WORST))
+        print_messages(*about)
     start = _without(guarded, arguments.without).with_load(arguments.acks)
     goal = _goal(arguments.goal, start.names())
     name = Path(arguments.target).stem

@@ -208,6 +208,29 @@ def test_a_search_without_a_guard_shows_what_the_guard_is_for(tmp_path: Path, ca
     assert all(f"  {guard} " in said for guard in GUARDS)
 
 
+def test_only_the_worst_partitions_and_their_brokers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """orders-1 refuses writes when one broker fails, and has no leader when two do. All others need more failures."""
+    orders = TopicSpec(
+        "orders", assignment=(PartitionSpec((1, 2, 3)), PartitionSpec((4, 6, 5), isr=(4, 6))), config=(("min.insync.replicas", "2"),)
+    )
+    others = TopicSpec("others", 2, 3)
+    begin = Start(
+        ClusterSpec(brokers=tuple(BrokerSpec(number) for number in range(1, 7)), topics=(orders, others)), RELEASES["4.3"], 0, (), 0
+    )
+    worst, lines = begin.only_worst(1)
+    assert lines == ("orders-1: replicas 4,6,5, min.insync.replicas 2; here, it is partition 0 of the topic orders-1",)
+    assert [broker.id for broker in worst.spec.brokers] == [4, 5, 6]
+    assert worst.spec.topics == (TopicSpec("orders-1", assignment=(PartitionSpec((4, 6, 5), isr=(4, 6)),), config=orders.config),)
+    assert [topic.name for topic in begin.only_worst(3)[0].spec.topics] == ["orders-0", "orders-1", "others-0"]
+    script = tmp_path / "mine.yaml"
+    script.write_text(SCRIPT)
+    options = ["--worst", "1", "--goal", "leader(orders-0-0) == none", "--faults", "kill", "--at-most", "0", "--within", "1s"]
+    assert main(["explore", str(script), *options]) == 0
+    assert capsys.readouterr().err.startswith("orders-0: replicas ")
+    assert main(["explore", "e1-data-loss", "--worst", "1"]) == 2
+    assert "--worst: needs a cluster to which nothing was done yet" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
