@@ -22,7 +22,7 @@ COMPILED := build/compiled
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test fuzz swarm fuzz-transactions fuzz-groups causes mutants explore-ladder lint fidelity record bench compiled pure test-compiled wheel docs sentences lock venv clean
+.PHONY: help play serve report test fuzz swarm fuzz-transactions fuzz-groups causes mutants explore-ladder explore-swarm lint fidelity record bench compiled pure test-compiled wheel docs sentences lock venv clean
 
 help: ## list these targets
 	@awk -F ' ## ' '/^[a-z-]+:.* ## / {sub(/:.*/, "", $$1); printf "make %-25s %s\n", $$1 " " $$3, $$2}' Makefile
@@ -45,6 +45,9 @@ fuzz: $(STAMPS)/test ## try random input (--seconds, --seed, --target) ## [ARGS=
 
 swarm: $(STAMPS)/test ## random faults in other models (--model, --seeds) ## [ARGS="..."]
 	@$(BIN)/python -m tests.core.models.swarm $(ARGS)
+
+explore-swarm: $(STAMPS)/test ## compare searches with random faults (--cases) ## [ARGS="..."]
+	@$(BIN)/python -m tests.scenarios.exploration.swarm $(ARGS)
 
 fuzz-transactions: $(STAMPS)/test ## try transactions under random faults ## [ARGS="..."]
 	@$(BIN)/python -m tests.core.properties.transactions $(ARGS)
