@@ -180,6 +180,14 @@ def test_the_command_finds(script: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert main(["run", str(tmp_path / "found" / "mine-by-hand.yaml"), "--quiet"]) == 0
 
 
+def test_the_command_shows_what_a_guard_is_for(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--by-hand", "--records", "1", "--fetches", "1", "--faults", "kill,lost-answer"]
+    assert main(["explore", str(script), *options, "--without", "request-time-leo"]) == 1
+    said = capsys.readouterr().out
+    assert "answer b2 (lost)\n" in said
+    assert "  with request-time-leo: lost is 0\n" in said
+
+
 def test_the_command_proves_that_there_is_none(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--by-hand", "--records", "1", "--fetches", "1", "--at-most", "1", "--faults", "kill"]
     assert main(["explore", str(script), *options, "--json"]) == 0
