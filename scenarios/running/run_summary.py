@@ -6,7 +6,7 @@ has everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -121,11 +121,19 @@ TOLD: Final[dict[str, Callable[[EventTuple], tuple[str, str, int]]]] = {
 class RunSummary:
     """A sink that learns from the events of a run what happened. Pass every event from the first one on.
 
+    Of a log whose causes somebody else has followed, pass only the events to tell of, to `tell`.
+
     Attributes:
         clients: what clients felt.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, roots: Mapping[int, int] | None = None) -> None:
+        """Begin with no events.
+
+        Args:
+            roots: by the number of a told event, the first event in its chain of first causes, if somebody else has followed the causes.
+        """
+        self._roots: Final = roots
         self._first_causes: Final = CauseIndex()
         self._acts: Final[dict[int, EventTuple]] = {}
         self._happenings: Final[list[Happening]] = []
@@ -138,6 +146,10 @@ class RunSummary:
 
     def __call__(self, event: EventTuple) -> None:
         self._first_causes.append(first_cause(event))
+        self.tell(event)
+
+    def tell(self, event: EventTuple) -> None:
+        """Tell of an event."""
         handler = self._handlers.get(kind_of(event))
         if handler is not None:
             handler(event)
@@ -166,15 +178,18 @@ class RunSummary:
 
     # --- the lines -------------------------------------------------------------------------------------------------
 
-    def _act_behind(self, seq: int) -> int:
+    def act_behind(self, seq: int) -> int:
         """Return the number of the act to which the first causes of an event lead; 0 if they lead to none."""
+        if self._roots is not None:
+            root = self._roots.get(seq, 0)
+            return root if root in self._acts else 0
         while seq and seq not in self._acts:
             seq = self._first_causes[seq]
         return seq
 
     def why(self, seq: int) -> str:
         """Return the act that led to an event, as the end of a sentence: `, because of kill b1 (5s)`; nothing if no act did."""
-        seq = self._act_behind(seq)
+        seq = self.act_behind(seq)
         if not seq:
             return ""
         act = events.Acted(self._acts[seq])
@@ -193,20 +208,25 @@ class RunSummary:
 
     def client_lines(self, end: int, acked: int, lost: Iterable[LostRecords]) -> Iterator[str]:
         """Yield what clients felt. The arguments are those of `lines`."""
-        for label, text in self.clients.lines(end, acked, lost, self._act_behind, self.why):
+        for label, text in self.clients.lines(end, acked, lost, self.act_behind, self.why):
             yield _line(label, text)
 
     def cluster_lines(self) -> Iterator[str]:
         """Yield the acts and what they led to in the cluster."""
-        told = self._happenings
-        kept = sorted(sorted(range(len(told)), key=lambda at: (-told[at].importance, at))[:MOST_LINES])
+        kept, left_out = self.happenings(MOST_LINES)
         before = ""
-        for at in kept:
-            time = format_duration(told[at].time)
-            yield _line("" if time == before else time, told[at].text())
+        for one in kept:
+            time = format_duration(one.time)
+            yield _line("" if time == before else time, one.text())
             before = time
-        if len(kept) < len(told):
-            yield _line("", f"and {count_of(len(told) - len(kept), 'less important line')} (isrlab run --log FILE writes everything)")
+        if left_out:
+            yield _line("", f"and {count_of(left_out, 'less important line')} (isrlab run --log FILE writes everything)")
+
+    def happenings(self, most: int, wanted: Callable[[Happening], bool] = lambda _: True) -> tuple[list[Happening], int]:
+        """Return the most important lines about the cluster, in the order of time, and how many others there are. The lines have no time."""
+        told = [one for one in self._happenings if wanted(one)]
+        kept = sorted(sorted(range(len(told)), key=lambda at: (-told[at].importance, at))[:most])
+        return [told[at] for at in kept], len(told) - len(kept)
 
 
 def _line(label: str, text: str) -> str:
