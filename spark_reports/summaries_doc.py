@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from core.kafka.events import KINDS
 from spark_reports.severity import LEAST
 from spark_reports.summaries.overview import FIGURES, NAME, NOTES, TITLE, WORST
 from spark_reports.summaries.registry import SUMMARIES
@@ -46,7 +47,8 @@ def document() -> str:
         if summary.worst:
             parts.append(f"\n{_order(summary.worst)}\n")
         kinds = [f"`{kind}`" for kind in sorted(summary.kinds)]
-        parts.append(f"\nThis table is computed from events of the {'kind' if len(kinds) == 1 else 'kinds'} {_joined(kinds)}.\n")
+        named = "all kinds" if set(summary.kinds) == set(KINDS) else f"the {'kind' if len(kinds) == 1 else 'kinds'} {_joined(kinds)}"
+        parts.append(f"\nThis table is computed from events of {named}.\n")
     return "".join(parts)
 
 

@@ -25,7 +25,7 @@ from spark_reports.summaries.clients.unavailability import UNAVAILABILITY
 from spark_reports.summaries.inputs import Lazy, SummaryInputs
 from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.overview import FIGURES, NAME, NOTES, SOURCES, TITLE, WORST, overview
-from spark_reports.summaries.registry import CHARTS, SUMMARIES
+from spark_reports.summaries.registry import CHARTS, SUMMARIES, WHOLE_SESSIONS
 from spark_reports.summaries.summary import Summary
 from spark_reports.tables.comparison import MOST
 from spark_reports.tables.result import Report, Result
@@ -171,7 +171,21 @@ class Computation:
             unowned_once=Lazy(lambda: self.inputs.unowned_partitions.where(of_these)),
         )
 
+        # What concerns whole sessions, not single partitions.
+        whole = attrs.evolve(
+            self.inputs,
+            events=self.inputs.events.where(of_these),
+            infrequent=self.inputs.infrequent.where(of_these),
+            sessions=self.inputs.sessions.where(of_these),
+            states_once=Lazy(lambda: self.inputs.states.where(of_these)),
+        )
+
         def draw(summary: Summary) -> Result:
+            if summary in WHOLE_SESSIONS and summary.can_have_rows(whole):
+                frame = summary.with_schema(whole)
+                return Table(summary.name, summary.title, "", summary.keys, summary.worst, frame, self.inputs.single_partition).fetched(
+                    CHART_ROWS
+                )
             if not summary.can_have_rows(inputs):
                 return Result(summary.name, summary.title, "", tuple(summary.schema.names), [], worst=summary.worst)
             windows = tables[summary.name].frame.join(chosen, where, "left_semi") if summary is UNAVAILABILITY else None

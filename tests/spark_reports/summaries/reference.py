@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,15 @@ from tests.spark_reports.summaries import groups_reference, transactions_referen
 
 Line = dict[str, Any]
 Rows = dict[tuple[Any, ...], dict[str, int]]
+
+STORY_KINDS = frozenset((
+    "act", "broker-stopped", "broker-started", "broker-paused", "broker-resumed", "controller-stopped", "controller-started", "controller-paused", "controller-resumed",
+    "broker-fenced", "broker-unfenced", "session-expired", "broker-joined", "link-cut", "link-healed", "disk-slowed", "log-dir-failed", "log-dir-repaired", "leader-elected",
+    "partition-offline", "isr-shrunk", "isr-expanded", "truncated", "unflushed-lost", "no-majority", "controller-elected", "member-removed", "group-rebalancing",
+    "transaction-timed-out", "consumer-reset", "records-lost", "records-diverged", "produce-waiting", "produce-given-up", "append-refused", "processed-again", "records-skipped",
+    "processed-twice", "never-processed", "half-visible", "succeeded-twice", "retry-dropped", "dead-lettered", "records-out-of-order", "processed-out-of-order", "records-duplicated",
+))  # fmt: skip
+"""The kinds of events that a page tells of."""
 
 STATES = {
     PartitionStatus.OFFLINE: "offline", PartitionStatus.UNDER_MIN_ISR: "under min", PartitionStatus.AT_MIN_ISR: "at min",
@@ -811,7 +821,122 @@ def idle(events: list[Line], end: int) -> Rows:
     return rows
 
 
+STARTS = {
+    "broker-stopped": None, "broker-paused": "paused", "controller-stopped": "stopped", "controller-paused": "paused", "broker-fenced": "fenced",
+    "session-expired": "session expired", "link-cut": "cut", "disk-slowed": "slow disk", "log-dir-failed": "failed",
+}  # fmt: skip
+ENDS = (
+    "broker-started", "broker-resumed", "controller-started", "controller-resumed", "broker-unfenced", "broker-joined", "link-healed", "log-dir-repaired",
+)  # fmt: skip
+SESSION_KINDS = ("broker-fenced", "broker-unfenced", "session-expired", "broker-joined")
+
+
+def faults(events: list[Line], end: int) -> Rows:
+    rows: Any = {}
+    current: dict[Any, Line] = {}
+    for event in events:
+        kind = event["kind"]
+        if kind not in STARTS and kind not in ENDS:
+            continue
+        if kind.startswith("link"):
+            who = f"{event['src']} → {event['dst']}"
+        elif kind.startswith("log-dir"):
+            who = f"b{event['broker']} directory {event['dir']}"
+        else:
+            who = event["controller"] if kind.startswith("controller") else f"b{event['broker']}"
+        about = ("session" if kind in SESSION_KINDS else kind.split("-")[0], who)
+        if about in current:
+            before = current.pop(about)
+            before["until_us"], before["lasts_us"] = event["t"], event["t"] - before["from_us"]
+        if kind in STARTS and (kind != "disk-slowed" or event["delay_us"] > 0):
+            what = STARTS[kind] or event["how"]
+            row = {
+                "what": what,
+                "who": who,
+                "from_us": event["t"],
+                "until_us": None,
+                "lasts_us": max(end - event["t"], 0),
+                "cause": event["cause"],
+            }
+            rows[(event["seq"],)] = current[about] = row
+    return rows
+
+
+def event_kinds(events: list[Line], end: int) -> Rows:
+    rows: Any = {}
+    for event in events:
+        row = rows.setdefault((event["kind"],), {"events": 0, "first_us": event["t"], "last_us": event["t"]})
+        row["events"] += 1
+        row["last_us"] = event["t"]
+    return rows
+
+
+def series(events: list[Line], end: int) -> Rows:
+    rows: Any = {}
+    sums = {"append": "produced", "produce-acked": "acknowledged", "append-refused": "refused", "produce-given-up": "given_up"}
+
+    def piece(time: int) -> dict[str, Any]:
+        place = max(time, 0) * 120 // (max(end, time) + 1)
+        return rows.setdefault((place,), {**dict.fromkeys((*sums.values(), "waiting", "under_replicated"), 0), "waits": []})
+
+    batches: dict[Any, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for event in events:
+        if event["kind"] in sums:
+            many = event["to_offset"] - event["from_offset"] if event["kind"] == "append" else event["records"]
+            piece(event["t"])[sums[event["kind"]]] += many
+        if event["kind"] == "produce-acked":
+            piece(event["t"])["waits"].append(event["latency_us"])
+        wait = event.get("latency_us", event.get("waited_us", 0))
+        if event["kind"] in ("produce-waiting", "produce-given-up") or (event["kind"] == "produce-acked" and wait > 1_000_000):
+            batch = batches[event["topic"], event["partition"], event["producer"], event["acks"], event["t"] - wait]
+            if event["kind"] == "produce-waiting":
+                batch[0] += 1
+            else:
+                batch[1] += 1
+                batch[2] = event["t"]
+    for (*_, sent), (told, ended, until) in batches.items():
+        piece(sent)["waiting"] += max(told, ended)
+        if ended:
+            piece(until)["waiting"] -= ended
+    for state in states(events, end):
+        if state["under_replicated"] and state["until"] > state["from"]:
+            piece(state["from"])["under_replicated"] += 1
+            if state["until"] < end:
+                piece(state["until"])["under_replicated"] -= 1
+    waiting = behind = 0
+    for place in sorted(rows):
+        row = rows[place]
+        waiting, behind = waiting + row["waiting"], behind + row["under_replicated"]
+        row["waiting"], row["under_replicated"] = waiting, behind
+        waits = sorted(row.pop("waits"))
+        row |= {f"p{percent}_us": nearest_rank(waits, percent) if waits else None for percent in (50, 95, 99)}
+        row["max_us"] = max(waits, default=None)
+    return rows
+
+
+def story(events: list[Line], end: int) -> Rows:
+    """Return the events that a page tells of. A test of its own checks the chains of causes, because the events of random sessions have no causes."""
+    rows: Any = {}
+    counts: Counter[str] = Counter()
+    told = []
+    for event in events:
+        if event["kind"] in STORY_KINDS:
+            counts[event["kind"]] += 1
+            told.append((counts[event["kind"]], event["seq"], event))
+    for nth, _, event in sorted(told, key=lambda each: each[:2])[:600]:
+        if nth <= 100:
+            columns = {name: event[name] for name in sorted(event.keys() - {"seq", "t", "cause", "kind"})}
+            line = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+            line = re.sub(r"\\u00[01][0-9a-f]", lambda found: found[0][:2] + found[0][2:].upper(), line)
+            rows[0, 0, event["seq"]] = {"at_us": event["t"], "root": event["seq"], "kind": event["kind"], "line": line}
+    return rows
+
+
 ALL = {
+    "faults": faults,
+    "event_kinds": event_kinds,
+    "series": series,
+    "story": story,
     "controllers": controllers,
     "harm": harm,
     "isr_flapping": isr_flapping,
