@@ -98,14 +98,16 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
     for where, rows in of.items():
         name = escape(escape_value(f"{where[0]}-{where[1]}"))
         parts.append(
-            f'<div class="lane"><span title="{name}">{escape(shortened(escape_value(f"{where[0]}-{where[1]}")))}</span><svg width="100%" height="{LANE}">{grid}'
+            f'<div class="lane"><span title="{name}">{escape(shortened(escape_value(f"{where[0]}-{where[1]}")))}</span><svg width="100%" height="{LANE}"><svg class="z" width="100%">{grid}'
         )
         parts.append(stripe(_thinned(_leaders(rows), room), end, 1, 14))
         parts.append(stripe(_thinned(_isr(rows), room), end, 16, 12))
         parts.append(stripe(_thinned(_closed(closed.get(where, ())), room), end, 29, 12))
-        parts.append("</svg></div>")
+        parts.append("</svg></svg></div>")
     labels = "".join(axis_label(number, at, end) for number, at in enumerate(marks))
-    parts.append(f'<div class="lane axis"><span></span><svg width="100%" height="18">{labels}</svg></div></div>')
+    parts.append(
+        f'<div class="lane axis"><span></span><svg width="100%" height="18"><svg class="z" width="100%">{labels}</svg></svg></div></div>'
+    )
     return "".join(parts)
 
 

@@ -130,7 +130,8 @@ def test_a_loss_in_the_last_of_many_sessions_is_on_the_cards(report: Report) -> 
     words = re.sub(r"<[^>]+>", " ", cards[1]).split()
     assert " ".join(words).startswith("! 5 records lost: 4 acknowledged, 2 read")
     assert f"{10 * SESSIONS} records acknowledged" in " ".join(words)
-    assert f"The worst is <b>{LAST}</b>" in page
+    assert f"What happened in {LAST}, the worst session" in page
+    assert re.search(rf"<section id=.ranking.>.*?<ol><li><b>{LAST}</b>: 5 records lost", page, re.S), "the sessions are ranked by harm"
 
 
 def test_what_is_cut_is_the_least_severe_and_says_so(report: Report) -> None:
