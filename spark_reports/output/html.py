@@ -10,12 +10,17 @@ filtering, zoom, and the switch between dark and light do not work, and dark or 
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Final
+
+import attrs
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
 
 from core.sim.units import format_duration
 from scenarios.io.escaping import escape_value
@@ -38,58 +43,67 @@ RANKED: Final = 20
 CURVES: Final = 24
 """The maximum number of high watermark charts for each session."""
 
-_NUMBER: Final = ' class="n" data-n'
-_HARM: Final = ' class="harm"'
-_CALM: Final = ' class="calm"'
 _HERE: Final = Path(__file__).parent
 
 Rows = list[Mapping[str, Any]]
 
 
+@functools.cache
+def _template() -> Template:
+    """Return the template of the page. It escapes every value, and makes unprintable characters visible."""
+
+    def visible(value: object) -> object:
+        return escape_value(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, finalize=visible)
+    return environment.get_template("page.html.j2")
+
+
 def render(report: Report) -> str:
     """Return the report as an HTML page."""
-    style = (_HERE / "page.css").read_text(encoding="utf-8")
-    scripts = [(_HERE / "page.js").read_text(encoding="utf-8")]
-    shown = [result.cut(ROWS) for result in for_people(report.tables)]
     sessions = next(result for result in report.tables if result.name == "sessions")
-    title = f"isrlab report: {_session_words(sessions)}"
     incidents = _incidents(report, sessions)
     found = harms(report, incidents)
     charts = _charts(report, sessions, incidents)
     drawn = pictures(report)
-    full, empty = _by_severity(shown, found)
-    targets = [("charts", "Time axis")] if charts else []
-    targets += [(result.name, result.title) for result in full]
-    links = "".join(f'<a href="#{escape(to)}">{escape(words)}</a>' for to, words in targets)
+    scripts = [(_HERE / "page.js").read_text(encoding="utf-8")]
     data = ""
     if charts and d3():
         scripts = [d3(), (_HERE / "axis.js").read_text(encoding="utf-8"), *scripts]
         # No name can end the element: `<` is written as an escape sequence of JSON.
-        found_data = json.dumps([axis_data(incident) for incident in incidents], separators=(",", ":")).replace("<", "\\u003c")
-        data = f'<script type="application/json" id="axis-data">{found_data}</script>\n'
+        data = json.dumps([axis_data(incident) for incident in incidents], separators=(",", ":")).replace("<", "\\u003c")
     allowed = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts)
-    return "".join(
-        (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; ",
-            f"script-src {allowed}; img-src data:; base-uri 'none'; form-action 'none'\">\n",
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n',
-            f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n",
-            f'<header><h1>isrlab report</h1><span>{escape(_session_words(sessions))}</span><button id="theme" type="button">dark / light</button>',
-            "</header>\n<main>\n",
-            _happened(report, incidents, found),
-            *(f'<p class="notice">{escape(escape_value(notice))}</p>\n' for notice in report.notices),
-            f"<details><summary>All {len(shown)} tables</summary><nav>{links}</nav></details>\n",
-            svg_charts.patterns() if charts or drawn else "",
-            charts,
-            _causes(incidents),
-            *(_section(result, drawn.get(result.name, ""), calm=_grade(result, found)[0] > 1) for result in full),
-            _empty(empty),
-            "</main>\n",
-            data,
-            *(f"<script>{script}</script>\n" for script in scripts),
-            "</body>\n</html>\n",
-        )
+    shown = [result.cut(ROWS) for result in for_people(report.tables)]
+    full = sorted((result for result in shown if result.rows), key=lambda result: _grade(result, found))
+    several = len(incidents) > 1
+    story = next((result for result in report.drawn if result.name == "story"), None)
+    return _template().render(
+        about=_session_words(sessions),
+        allowed=Markup(allowed),
+        style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
+        cards=_cards(report, found),
+        present={result.name for result in report.tables if result.rows},
+        sentences=incidents[0].sentences() if incidents else [],
+        worst=incidents[0].session if several else "",
+        targets={result.name for result in report.tables} | ({"charts"} if charts else set()) | {"causes"},
+        account=(
+            f"The account is made from the first {len(story.rows):,} of {story.count:,} events that could matter."
+            if story is not None and story.more
+            else ""
+        ),
+        ranking=_ranking(report),
+        notices=report.notices,
+        patterns=Markup(svg_charts.patterns()) if charts or drawn else "",
+        charts=Markup(charts),
+        causes=[
+            (incident.session if several else "", number, Markup(chain))
+            for number, incident in enumerate(incidents)
+            if (chain := chains(incident, number))
+        ],
+        tables=[_table(result, drawn.get(result.name, ""), calm=_grade(result, found)[0] > 1) for result in full],
+        empty=[result for result in shown if not result.rows],
+        data=Markup(data),
+        scripts=[Markup(script) for script in scripts],
     )
 
 
@@ -98,12 +112,6 @@ def _incidents(report: Report, sessions: Result) -> list[Incident]:
     charted = {str(row["session"]) for result in report.drawn for row in _rows(result)}
     overview = next((result for result in report.tables if result.name == "overview"), sessions)
     return [Incident(report, str(row["session"]), row["end_us"]) for row in _rows(overview) if row["session"] in charted]
-
-
-def _by_severity(tables: Sequence[Result], found: Sequence[Harm]) -> tuple[list[Result], list[Result]]:
-    """Return the tables with rows, faults and harm first, and the empty tables."""
-    full = sorted((result for result in tables if result.rows), key=lambda result: _grade(result, found))
-    return full, [result for result in tables if not result.rows]
 
 
 def _grade(result: Result, found: Sequence[Harm]) -> tuple[int, int]:
@@ -117,17 +125,6 @@ def _grade(result: Result, found: Sequence[Harm]) -> tuple[int, int]:
     if any(row[index] for row in result.rows for index in alarming):
         return 1, 0
     return (3 if result.name in ("sessions", "settings", "event_kinds") else 2), 0
-
-
-def _empty(tables: Sequence[Result]) -> str:
-    """Return the tables without rows, folded."""
-    if not tables:
-        return ""
-    items = "".join(f'<li id="{escape(result.name)}">{escape(result.title)}: none</li>' for result in tables)
-    words = "table is" if len(tables) == 1 else "tables are"
-    return (
-        f'<details class="empty"><summary>{len(tables)} {words} empty: nothing of that kind happened</summary><ul>{items}</ul></details>\n'
-    )
 
 
 def _rows(result: Result) -> Rows:
@@ -145,43 +142,36 @@ def _session_words(sessions: Result) -> str:
 # --- the first screen ------------------------------------------------------------------------------------------------
 
 
-def _happened(report: Report, incidents: Sequence[Incident], found: Sequence[Harm]) -> str:
-    """Return what happened: the harms, the account of the worst session, and the other sessions in a line each."""
-    parts = [_cards(report, found)]
-    present = {result.name for result in report.tables} | {"charts", "causes"}
-    if incidents:
-        worst = incidents[0]
-        several = f" in {escape(escape_value(worst.session))}, the worst session" if len(incidents) > 1 else ""
-        lines = []
-        for one in worst.sentences():
-            target = "charts" if one.target == "axis" else one.target
-            label = f'<a href="#{target}">{escape(one.label)}</a>' if one.label and target in present else escape(one.label)
-            more = f' <a class="more" href="#{target}">more</a>' if not one.label and target in present else ""
-            lines.append(f"<dt>{label}</dt><dd{_HARM if one.harm else ''}>{escape(escape_value(one.text))}{more}</dd>")
-        more = "".join(
-            f'<p class="notes">The account is made from the first {len(result.rows):,} of {result.count:,} events that could matter.</p>'
-            for result in report.drawn
-            if result.name == "story" and result.more
-        )
-        parts.append(f'<section id="happened"><h2>What happened{several}</h2><dl>{"".join(lines)}</dl>{more}</section>\n')
-    return "".join(parts) + _other_sessions(report)
+@attrs.frozen
+class Card:
+    """A figure on the first screen: its value, what it is, the table that shows more, and a mark: `!` for harm, `✓` for no harm."""
+
+    figure: str
+    words: str
+    table: str
+    mark: str = ""
+
+    @property
+    def look(self) -> str:
+        """The CSS class of the card."""
+        return {"!": "bad", "✓": "well"}.get(self.mark, "")
 
 
-def _cards(report: Report, found: Sequence[Harm]) -> str:
+def _cards(report: Report, found: Sequence[Harm]) -> list[Card]:
     """Return the harms, each once, and the most important other figures. All of them are computed from all rows."""
     figures = report.totals
     if not figures:
-        return ""
+        return []
     present = {result.name for result in report.tables if result.rows}
-    cards = [_card(harm.figure, harm.words, harm.table, "!", present) for harm in found]
+    cards = [Card(harm.figure, harm.words, harm.table, "!") for harm in found]
     if not found:
-        cards.append(_card("No harm", "to clients: nothing was lost, and nobody had to wait", "records", "✓", present))
+        cards.append(Card("No harm", "to clients: nothing was lost, and nobody had to wait", "records", "✓"))
     elif not figures.get("records_lost"):
-        cards.append(_card("0", "records lost", "records", "✓", present))
+        cards.append(Card("0", "records lost", "records", "✓"))
 
     def count(name: str, words: str, one: str, table: str) -> None:
         value = figures.get(name) or 0
-        cards.append(_card(f"{value:,}", one if value == 1 else words, table, "", present))
+        cards.append(Card(f"{value:,}", one if value == 1 else words, table))
 
     count("records_acknowledged", "records acknowledged", "record acknowledged", "records")
     unclean = figures.get("unclean") or 0
@@ -202,20 +192,14 @@ def _cards(report: Report, found: Sequence[Harm]) -> str:
         )
     if "groups" in present:
         count("rebalances", "rebalances", "rebalance", "groups")
-    return f'<ul class="cards">{"".join(cards)}</ul>\n'
+    return cards
 
 
-def _card(figure: str, words: str, table: str, mark: str, present: set[str]) -> str:
-    look = {"!": ' class="bad"', "✓": ' class="well"'}.get(mark, "")
-    link = f'<a href="#{table}">{escape(escape_value(words))}</a>' if table in present else escape(escape_value(words))
-    return f"<li{look}><b>{f'<i>{mark}</i>' if mark else ''}{escape(figure)}</b><span>{link}</span></li>"
-
-
-def _other_sessions(report: Report) -> str:
+def _ranking(report: Report) -> dict[str, Any]:
     """Return the sessions in the order of their harm, with their worst figures, if there are several sessions."""
     overview = next((result for result in report.tables if result.name == "overview"), None)
     if overview is None or overview.count < 2:
-        return ""
+        return {}
     items = []
     for row in _rows(overview)[:RANKED]:
         felt = [
@@ -231,27 +215,9 @@ def _other_sessions(report: Report) -> str:
             )
             if (row.get(name) or 0) > (NOTICE if name.endswith("_us") else 0)
         ]
-        items.append(f"<li><b>{escape(escape_value(str(row['session'])))}</b>: {escape(', '.join(felt) or 'no harm')}</li>")
+        items.append((str(row["session"]), ", ".join(felt) or "no harm"))
     table = "overview" if overview.count > MOST else "comparison"
-    return (
-        f'<section id="ranking"><h2>{overview.count:,} sessions, the worst first</h2><ol>{"".join(items)}</ol>'
-        f'<p class="notes">The figures at the top cover all sessions. <a href="#{table}">Compare all sessions</a>.</p></section>\n'
-    )
-
-
-def _causes(incidents: Sequence[Incident]) -> str:
-    """Return the chains of causes of all sessions."""
-    found = [(number, incident, drawn) for number, incident in enumerate(incidents) if (drawn := chains(incident, number))]
-    if not found:
-        return ""
-    parts = [
-        '<section id="causes"><h2>What led to each harm</h2><p class="notes">The first harm of each kind and partition, and the events that led to it, the first cause first. '
-        "A bar shows when a step happened, between the first cause and the harm.</p>"
-    ]
-    for number, incident, drawn in found:
-        name = f"<h3>{escape(escape_value(incident.session))}</h3>" if len(incidents) > 1 else ""
-        parts.append(f'{name}<div data-of="axis-{number}">{drawn}</div>')
-    return "".join(parts) + "</section>\n"
+    return {"heading": f"{overview.count:,} sessions, the worst first", "sessions": items, "table": table}
 
 
 # --- charts --------------------------------------------------------------------------------------------------------
@@ -328,50 +294,49 @@ def _curves(rows: Sequence[Mapping[str, Any]], held: Sequence[Mapping[str, Any]]
 # --- tables --------------------------------------------------------------------------------------------------------
 
 
-def _section(result: Result, picture: str, calm: bool) -> str:
-    """Return a table with its title, its notes, its picture, and a filter. A calm table is not about harm; it is not printed."""
-    head = f'<section id="{escape(result.name)}"{_CALM if calm else ""}><h2>{escape(result.title)}</h2>'
-    about = f'<details class="about"><summary>About this table</summary><p class="notes">{_marked(result.notes)}</p></details>'
-    notes = (about if result.notes else "") + picture
-    if not result.rows:
-        return f"{head}{notes}<p>none</p></section>\n"
+@attrs.frozen
+class Cell:
+    """A cell of a table: its text, its CSS classes, and the number that it is sorted by if its text is not that number."""
+
+    text: str
+    look: str
+    sorts: int | None
+
+
+@attrs.frozen
+class Table:
+    """A table of the page. A calm table is not about harm; it is not printed. `cut` says which rows are shown, if not all of them are."""
+
+    name: str
+    title: str
+    notes: str
+    picture: Markup
+    calm: bool
+    cut: str
+    headings: Sequence[tuple[str, bool]]
+    rows: Sequence[Sequence[Cell]]
+
+
+def _table(result: Result, picture: str, calm: bool) -> Table:
     # The first table already shows the name of a single session.
     first = 1 if result.name != "sessions" and result.columns[0] == "session" and len({row[0] for row in result.rows}) == 1 else 0
     columns, rows = result.columns[first:], [row[first:] for row in result.rows]
-    name = f"t-{result.name}"
     numbers = [any(isinstance(row[i], int) and not isinstance(row[i], bool) for row in rows) for i in range(len(columns))]
-    headings = "".join(
-        f'<th scope="col"{_NUMBER if number else ""}><button type="button">{escape(heading(column))}</button></th>'
-        for column, number in zip(columns, numbers, strict=True)
-    )
 
-    def cells(row: tuple[object, ...]) -> str:
+    def cells(row: tuple[object, ...]) -> list[Cell]:
         meanings = [result.meaning(index, row) for index in range(len(row))][first:]
         values = (heading(row[0]), *row[1:]) if result.by_row else row[first:]
-        return "".join(_cell(*cell) for cell in zip(meanings, values, numbers, strict=True))
+        return [_cell(*cell) for cell in zip(meanings, values, numbers, strict=True)]
 
-    body = "".join(f"<tr>{cells(row)}</tr>\n" for row in result.rows)
-    search = (
-        f'<div class="filter"><input type="search" placeholder="filter rows" aria-label="Filter {escape(result.title)}" data-table="{escape(name)}">'
-        '<span class="count" role="status"></span></div>'
-    )
-    cut = f'<p class="notes cut">{escape(result.shown())}</p>' if result.more else ""
-    return (
-        f'{head}{notes}{cut}{search if len(rows) > 1 else ""}<div class="scroll"><table id="{escape(name)}"><thead><tr>{headings}</tr></thead>'
-        f"<tbody>\n{body}</tbody></table></div></section>\n"
-    )
+    headings = [(heading(column), number) for column, number in zip(columns, numbers, strict=True)]
+    cut = result.shown() if result.more else ""
+    return Table(result.name, result.title, result.notes, Markup(picture), calm, cut, headings, [cells(row) for row in result.rows])
 
 
-def _marked(notes: str) -> str:
-    """Return notes as HTML, with names between backticks formatted as code."""
-    return "".join(f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(notes.split("`")))
-
-
-def _cell(column: str, value: object, number: bool) -> str:
+def _cell(column: str, value: object, number: bool) -> Cell:
     shown = cell_text(column, value)
     looks = [*(["n"] if number else []), *(["alarm"] if value and column in ALARM_COLUMNS else [])]
-    attributes = f' class="{" ".join(looks)}"' if looks else ""
-    # The value that a number is sorted by, if it differs from the shown text.
-    if number and shown != str(value):
-        attributes += f' data-v="{-1 if value is None else int(value)}"' if value is None or isinstance(value, int) else ""
-    return f"<td{attributes}>{escape(shown)}</td>"
+    sorts = None
+    if number and shown != str(value) and (value is None or isinstance(value, int)):
+        sorts = -1 if value is None else int(value)
+    return Cell(shown, " ".join(looks), sorts)

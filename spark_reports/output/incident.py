@@ -177,15 +177,15 @@ class Incident:
         acts, more = self._summary.happenings(MOST, lambda one: one.kind == "act" and one.importance >= DISTURBING)
         faults = [row for row in self.rows("faults") if row["cause"] == 0]
         if not acts and not faults:
-            return Sentence("What was done", "Nothing was done to the cluster; there was only the ordinary work of its clients.", "axis")
+            return Sentence("What was done", "Nothing was done to the cluster; there was only the ordinary work of its clients.", "charts")
         done = [f"{row['who']} {row['what']} at {format_duration(row['from_us'])}" for row in faults[:MOST]]
-        return Sentence("What was done", _joined(acts, more) if acts else f"{listed(done)}.", "faults" if self.rows("faults") else "axis")
+        return Sentence("What was done", _joined(acts, more) if acts else f"{listed(done)}.", "faults" if self.rows("faults") else "charts")
 
     def _caused(self) -> Sentence:
         changes, more = self._summary.happenings(MOST, lambda one: one.kind != "act" and one.importance >= CONSEQUENCE)
         if not changes:
-            return Sentence("What it caused", "No election, no change of an ISR, and nothing was truncated.", "axis")
-        return Sentence("What it caused", _joined(changes, more), "causes" if self.chains else "axis")
+            return Sentence("What it caused", "No election, no change of an ISR, and nothing was truncated.", "charts")
+        return Sentence("What it caused", _joined(changes, more), "causes" if self.chains else "charts")
 
     def _felt(self) -> list[Sentence]:
         found: list[Sentence] = []
@@ -222,7 +222,7 @@ class Incident:
     def _lasted(self) -> Sentence:
         noticed = [each for each in (*self.outages, *self.closed) if each.lasts > NOTICE]
         if not noticed:
-            return Sentence("How long", "No client had to wait.", "axis")
+            return Sentence("How long", "No client had to wait.", "charts")
         start, end = min(each.start for each in noticed), max(each.end for each in noticed)
         if end >= self.end:
             names = sorted({each.name for each in noticed if each.end >= self.end})
