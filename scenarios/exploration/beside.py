@@ -17,6 +17,7 @@ from scenarios.errors import InputError
 from scenarios.exploration.exploration import Counterexample, Exploration
 from scenarios.exploration.request import Request
 from scenarios.exploration.search import Layer
+from scenarios.io.child_processes import end_with_parent, terminal_signals_blocked
 
 TOLD_EVERY: Final = 0.2
 """The least time between two messages about progress, in seconds."""
@@ -67,7 +68,8 @@ class SearchBeside:
         context = multiprocessing.get_context("spawn")
         self._connection, other = context.Pipe(duplex=False)
         self._process = context.Process(target=search_and_tell, args=(self.request, other), name="search", daemon=True)
-        with contextlib.redirect_stderr(sys.__stderr__):  # the first process also starts a tracker, which inherits the file of stderr
+        # The first process also starts a tracker, which inherits the file of stderr.
+        with contextlib.redirect_stderr(sys.__stderr__), terminal_signals_blocked():
             self._process.start()
         other.close()
 
@@ -135,7 +137,8 @@ def _search(request: Request, connection: Connection) -> None:
 
 
 def _be_quiet() -> None:
-    """Leave the terminal to the session, and the processor to its frames."""
+    """Leave the terminal to the session, and the processor to its frames, and end with it."""
+    end_with_parent()
     sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     with contextlib.suppress(OSError, AttributeError):
         os.nice(NICENESS)

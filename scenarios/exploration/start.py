@@ -135,9 +135,11 @@ class Start:
         )
         return attrs.evolve(self, spec=spec), tuple(lines)
 
-    def with_load(self, acks: str) -> Start:
-        """Return the same beginning, with a load on each topic if the cluster has no load."""
-        view = self.cluster().view()
+    def with_load(self, acks: str, view: ClusterView | None = None) -> Start:
+        """Return the same beginning, with a load on each topic if the cluster has no load. `view` is the state of the cluster at the beginning, if
+        it is known.
+        """
+        view = self.cluster().view() if view is None else view
         producers = [each for each in view.producers if each.rate]
         if producers:
             rate = sum(each.rate for each in producers)

@@ -127,6 +127,9 @@ class ExplorationPage(Page):
         found = self._chosen
         if found is None:
             return True
+        if not found.finding.acts:
+            self.screen.prompts.say(f"nothing has to happen: {found.value} at {format_clock(found.finding.time)}")
+            return True
         if self.screen.loaded.read_only:
             self.screen.prompts.say(READ_ONLY, refused=True)
             return True

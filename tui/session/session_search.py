@@ -12,6 +12,7 @@ from core.lab.history.branch import Branch
 from core.lab.history.destination import Destination
 from core.lab.history.history import History
 from core.lab.history.position import Position
+from core.lab.history.search import SearchTask
 from core.lab.recorded_acts import act_of
 from core.sim.errors import ActRefused
 from core.sim.events import seq_of, time_of
@@ -76,7 +77,7 @@ class SessionSearch:
         history.record_branch_end()
         here = history.replay_run.position
         acts = tuple([(time_of(event), act_of(event)) for event in history.branch.act_events if seq_of(event) <= here.seq])
-        start = Start(*self._cluster, acts, here.time).with_load("all")
+        start = Start(*self._cluster, acts, here.time).with_load("all", history.cluster.view())
         self.end()
         self._from = (history.branch, here, start.acts[len(acts) :])
         self.beside = SearchBeside(Request(start, goal))
@@ -94,23 +95,35 @@ class SessionSearch:
         assert self._from is not None
         history = self._history
         branch, position, load = self._from
-        refused = ""
+        wanted = [*load, *found.finding.acts]
+        before = position
 
-        def there() -> None:
-            nonlocal refused
-            before = position
-            try:
-                for number, (time, act) in enumerate((*load, *found.finding.acts)):
-                    history.run_until(time)
-                    if number == len(load):
-                        history.replay_run.finish_present_moment()
-                        before = history.replay_run.position
-                    history.do(act)
-                history.run_until(found.finding.time)
-            except (ActRefused, KafkaError, ValueError) as wrong:
-                refused = str(wrong)
+        def go_on(done: int) -> None:
+            """Go to the moment of the next act, and do it; after the last one, go to the moment of the goal, and back."""
+            if done > len(wanted):
+                go_back("")
+                return
+            time = wanted[done][0] if done < len(wanted) else found.finding.time
+            moment = Destination("what was found", time=time)
+            task = SearchTask(history.replay_run, history.keyframe_cache, destination=moment)
+            history.start_task(moment.what, task, lambda: arrived(done))
+
+        def arrived(done: int) -> None:
+            nonlocal before
+            if done < len(wanted):
+                history.replay_run.finish_present_moment()
+                if done == len(load):
+                    before = history.replay_run.position
+                try:
+                    history.do(wanted[done][1])
+                except (ActRefused, KafkaError, ValueError) as wrong:
+                    go_back(str(wrong))
+                    return
+            go_on(done + 1)
+
+        def go_back(refused: str) -> None:
             history.go_to(Destination("the moment before the first fault", position=before), then=lambda: then(refused))
 
         if branch is history.branch and not history.in_the_past and history.replay_run.position.place == position.place:
             history.run_until(position.time + APART)
-        history.go_to(Destination("where the search began", position=position), branch, there)
+        history.go_to(Destination("where the search began", position=position), branch, lambda: go_on(0))
