@@ -819,6 +819,18 @@ QUESTIONS: Final = (
         ),
     ),
     Question(
+        name="uneven-partitions",
+        subject="Offsets and lag",
+        text="Why does the lag grow only in the partition that gets most of the messages?",
+        address="https://github.com/mailgun/kafka-pixy/issues/36",
+        symptoms=("uneven partitions", "lag grows"),
+        command="isrlab ask j2-hot-partition why-lag billing --at 60s",
+        answer=(
+            "All records of a key go to one partition, and one member reads it. The member falls behind although the others have little to do: "
+            "“that is 97% of all: only one member reads a partition, so more members do not help”."
+        ),
+    ),
+    Question(
         name="timestamps-in-the-future",
         subject="Retention and compaction",
         text="What does retention do with records whose timestamps are wrong?",
@@ -1015,14 +1027,6 @@ QUESTIONS: Final = (
             "`isrlab ask mine.yaml zones` answers it for the replicas of a script of one's own. The servers of ZooKeeper are one node here, "
             "so their quorum cannot be divided."
         ),
-    ),
-    Question(
-        name="uneven-partitions",
-        subject="",
-        text="Why does the lag grow only in the partition that gets most of the messages?",
-        address="https://github.com/mailgun/kafka-pixy/issues/36",
-        symptoms=("uneven partitions", "lag grows"),
-        answer=("`isrlab ask TARGET why-lag GROUP` shows the partition, but no run of the library has keys that are spread unevenly."),
     ),
     Question(
         name="reassign-with-a-dead-broker",

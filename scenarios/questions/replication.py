@@ -16,6 +16,10 @@ SESSION: Final = {True: "zookeeper.session.timeout.ms", False: "broker.session.t
 """The setting after which a silent broker counts as dead, with ZooKeeper and without it."""
 
 
+UNEVEN: Final = 0.8
+"""The share of a group's lag from which it counts as the lag of a single partition."""
+
+
 def partition_named(asked: AskedCluster, words: Sequence[str]) -> PartitionView:
     """Return the partition that a person named.
 
@@ -185,6 +189,7 @@ def why_lag(asked: AskedCluster, words: Sequence[str]) -> Answer:
         lines.append("No member reads: nobody has joined, or all have left or were removed.")
     elif group.state != "Stable":
         lines.append("The group is rebalancing; its members do not process until it ends.")
+    uneven = len(lags) > 1 and lags[0][0] > UNEVEN * total > 0
     for lag, tp in lags[:5]:
         one = ends[tp]
         if lag <= 0:
@@ -196,10 +201,15 @@ def why_lag(asked: AskedCluster, words: Sequence[str]) -> Answer:
             hints.append(f"an open transaction holds back read_committed at offset {one.held_back_at:,} for {seconds(one.held_us)} already")
         if tp not in owners and group.members:
             hints.append("no member owns it")
+        if uneven and tp == lags[0][1] and tp in owners and not hints:
+            hints.append(
+                f"that is {lag / total:.0%} of all: only one member reads a partition, so more members do not help; see whether some keys get "
+                "most of the records"
+            )
         owner = f", owned by {owners[tp]}" if tp in owners else ""
         lines.append(f"{tp}: {lag:,} records behind{owner}{''.join(f'; {hint}' for hint in hints)}")
     rates = sum(producer.rate for producer in asked.view.producers)
-    if total and rates:
+    if total and rates and not uneven:
         lines.append(f"Producers send {rates:,} records/s; the lag falls only if the group processes more than that.")
     verdict = f"Group {group.name} is {total:,} records behind." if total else f"Group {group.name} has no lag."
     return Answer(verdict, tuple(lines), BY_RULE, f"{asked.play()}, then 0")

@@ -223,6 +223,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
     "J2": (
         "lag: the high watermark minus the committed offset",
         {
+            "j2-hot-partition": ("lag(billing, orders-0) > 3000", "lag(billing, orders-1) < 200"),
             "j2-lag": ("lag(billing, orders-1) == 60", "not lag(billing, orders-1) >= 0"),
             "j2-reset-offsets": ("committed-offset(billing, orders-0) == 5", "error=NON_EMPTY_GROUP"),
         },

@@ -417,3 +417,13 @@ def test_a_broker_that_is_down_already_is_named() -> None:
     cluster.run_until(20 * SECOND)
     assert answer(cluster, "what-if", "lose", "2").lines[0] == "Down already: b2."
     assert "Down already" not in answer(cluster, "what-if", "lose", "1").text()[1]
+
+
+def test_a_lag_of_one_partition_is_no_matter_of_more_members(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "j2-hot-partition", "why-lag", "billing", "--at", "30s"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].startswith("  orders-0: ")
+    assert "of all: only one member reads a partition, so more members do not help" in lines[2]
+    assert not any("Producers send" in line for line in lines), "the group as a whole processes enough"
+    assert main(["ask", "j2-lag", "why-lag", "billing", "--at", "11s"]) == 0
+    assert "of all" not in capsys.readouterr().out
