@@ -42,6 +42,9 @@ from scenarios.running.runner import run_scenario
 Steps = tuple[Act, ...]
 """The acts that make one choice."""
 
+Tell = Callable[[int, int], None]
+"""Shows the numbers of states and choices of a search."""
+
 MOST_BROKERS: Final = 3
 """The largest number of brokers of a cluster that is searched by hand."""
 
@@ -130,7 +133,7 @@ class HandOutcome:
 
     @property
     def is_none(self) -> bool:
-        """Whether it is certain that the acts cannot make the goal true: all states were visited, and states with the same key go on alike."""
+        """Whether the acts cannot make the goal true: all states were visited, and those that were left out go on like those that were visited."""
         found = self.search
         return found.complete and not found.differing and found.compared != NOT_COMPARED
 
@@ -174,7 +177,15 @@ class HandSearch:
             return "the same acts are not possible"
         return value_of(self._goal, self.cluster)
 
-    def run(self, name: str, limit: int = 100_000, *, compare: bool = False, seconds: float | None = None) -> HandOutcome:
+    def run(
+        self,
+        name: str,
+        limit: int = 100_000,
+        *,
+        compare: bool = False,
+        seconds: float | None = None,
+        tell: Tell = lambda states, choices: None,
+    ) -> HandOutcome:
         """Search.
 
         Args:
@@ -182,10 +193,16 @@ class HandSearch:
             limit: the largest number of states.
             compare: whether states with the same key are compared, which takes about twice as long.
             seconds: the time limit in seconds of real time; None for no limit.
+            tell: a function that is called again and again with the numbers of states and choices so far, to show progress.
         """
         begun = time.process_time()
         end = math.inf if seconds is None else time.monotonic() + seconds
-        found = Search(
+
+        def stop() -> bool:
+            tell(search.states, search.taken)
+            return time.monotonic() > end
+
+        search = Search(
             self.cluster,
             self._reached,
             self.choices,
@@ -196,8 +213,9 @@ class HandSearch:
             table=HAND_FIELDS,
             only_acts=True,
             compare=compare,
-            stop=lambda: time.monotonic() > end,
-        ).run()
+            stop=stop,
+        )
+        found = search.run()
         seconds = time.process_time() - begun
         acts = tuple(each for step in found.path for each in self._steps[step])
         return HandOutcome(found, acts, self._script(acts, name) if found.bad else "", seconds)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scenarios.io.standard_streams import print_json, print_lines, print_messages, styled
+from scenarios.io.standard_streams import print_json, print_lines, print_messages
 from tui.arguments.options import add_groups_option, add_run_options, max_seconds_of, release_of, seed_of, time_of
 from tui.arguments.sources import describe_text, import_texts, looks_like_log
+from tui.commands.explore_progress import Progress
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
 
 if TYPE_CHECKING:
@@ -31,8 +30,6 @@ MOST_WORST: Final = 100
 
 MOST_PROCESSES: Final = 256
 """The largest value of --processes."""
-
-_CLEAR: Final = "\r\x1b[K"
 
 
 def add_commands(commands: Any) -> None:
@@ -129,10 +126,10 @@ def _explore(arguments: argparse.Namespace) -> int:
     goal = _goal(arguments.goal, start.names())
     name = Path(arguments.target).stem
     request = Request(start, goal.condition.text, tuple([fault.word for fault in faults]), at_most, within, prune)
-    progress = _Progress()
+    progress = Progress()
     with raise_on_signals(), contextlib.ExitStack() as stack:
         plays = stack.enter_context(Processes(request, processes)) if processes > 1 else None
-        outcome = explore(start, Bounds(goal, faults, at_most, within, prune), name, progress.show, seconds, plays)
+        outcome = explore(start, Bounds(goal, faults, at_most, within, prune), name, partial(_tell, progress), seconds, plays)
     progress.wipe()
     files = _write(outcome, arguments.output, name)
     instead = _with_guards(start, guarded, goal, outcome)
@@ -249,30 +246,8 @@ def _with_guards(start: Start, guarded: Start, goal: Goal, outcome: Exploration)
     return [with_guards(start, guarded.release, goal, each) for each in outcome.found]
 
 
-class _Progress:
-    """Shows how far a search is, on a terminal."""
-
-    def __init__(self) -> None:
-        self._live = sys.stderr is not None and sys.stderr.isatty()
-        self._last = time.monotonic()
-        self._shown = False
-
-    def show(self, layer: Layer) -> None:
-        now = time.monotonic()
-        if self._live and now - self._last > 0.5:
-            self._last, self._shown = now, True
-            _write_now(f"{_CLEAR}{_faults_in_words(layer.faults)}: {layer.runs:,} runs, {layer.situations:,} situations …")
-
-    def wipe(self) -> None:
-        if self._shown:
-            _write_now(_CLEAR)
-
-
-def _write_now(text: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        out = styled(sys.stderr)
-        out.write(text)
-        out.flush()
+def _tell(progress: Progress, layer: Layer) -> None:
+    progress.show(f"{_faults_in_words(layer.faults)}: {layer.runs:,} runs, {layer.situations:,} situations")
 
 
 def _faults_in_words(number: int) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.io.standard_streams import print_json, print_lines
 from tui.arguments.options import max_seconds_of
+from tui.commands.explore_progress import Progress
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
 
 if TYPE_CHECKING:
@@ -43,8 +44,12 @@ def explore_by_hand(arguments: argparse.Namespace, start: Start, goal_of: Callab
         search = HandSearch(start.spec, release, start.seed, goal, bounds)
     except ValueError as wrong:
         raise InputError(f"--by-hand: {wrong}") from None
+    progress = Progress()
     with raise_on_signals():
-        outcome = search.run(name, compare=True, seconds=seconds)
+        outcome = search.run(
+            name, compare=True, seconds=seconds, tell=lambda states, taken: progress.show(f"{states:,} states, {taken:,} choices")
+        )
+    progress.wipe()
     instead = ""
     if outcome.acts and arguments.without:
         instead = HandSearch(start.spec, start.release, start.seed, goal, bounds).after(outcome.acts)

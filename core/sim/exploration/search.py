@@ -35,7 +35,8 @@ class Outcome(NamedTuple):
         path: the names of the choices that lead to the bad state.
         states: the number of different states that were seen.
         taken: the number of choices that were taken.
-        complete: whether all states were seen; False if the search found a bad state, reached the limit, or was stopped.
+        complete: whether all states were seen, and compared if that was wanted; False if the search found a bad state, reached the limit, or was
+            stopped.
         depth: the number of choices on the way to the bad state, or to the farthest state.
         compared: the number of pairs of states with the same key whose successors were compared; `NOT_COMPARED` if none were.
         differing: the names of choices that led from two states with the same key to different ones; empty if the key holds all that matters.
@@ -84,7 +85,11 @@ class _Reached(NamedTuple):
 
 
 class Search:
-    """A search. After `run`, the simulation is in the bad state that was found or, if none was found, in the state in which the search began."""
+    """A search. After `run`, the simulation is in the bad state that was found or, if none was found, in the state in which the search began.
+
+    Attributes:
+        states, taken: the number of different states that were seen so far, and of choices that were taken.
+    """
 
     def __init__(
         self,
@@ -124,7 +129,8 @@ class Search:
             only_acts: whether acts do all that is due with them, so that there are no other choices, and time never passes.
             compare: whether the successors of each state that was left out are compared with those of the state with the same key that was
                 visited, at the end.
-            stop: a function that returns whether the search must end, because it has taken too long.
+            stop: a function that returns whether the search must end, because it has taken too long. It is called for each state, and for each
+                comparison.
         """
         self._simulation: Final = simulation
         self._bad, self._acts, self._first, self._left = bad, acts, first, left
@@ -136,7 +142,7 @@ class Search:
         self._came: Final[list[tuple[int, tuple[str, ...]]]] = []
         self._twins: Final[list[_Twin]] = []
         self._successors: Final[dict[tuple[bytes, Left], dict[str, _Reached]]] = {}
-        self._taken = 0
+        self.states = self.taken = 0
 
     def run(self) -> Outcome:
         """Search until a bad state is found, all states were visited, or the limit is reached."""
@@ -145,11 +151,10 @@ class Search:
         self._seen[key] = [left]
         self._came.append((-1, ()))
         ahead = deque([_State(key, left, 0, 0, start)])
-        states, depth = 1, 0
+        self.states, depth = 1, 0
         while ahead:
             if self._stop():
-                start.restore()
-                return Outcome("", (), states, self._taken, False, depth)
+                break
             state = ahead.popleft()
             tried: dict[str, _Reached] = {}
             for choice in self._choices(state.snapshot):
@@ -157,17 +162,21 @@ class Search:
                 tried[choice.name] = reached
                 if not reached.bad and self._is_known(reached):
                     continue
-                states += 1
+                self.states += 1
                 depth = state.depth + len(reached.names)
                 self._came.append((state.number, reached.names))
-                if reached.bad or states >= self._limit:
-                    return Outcome(reached.bad, self._path(), states, self._taken, False, depth)
+                if reached.bad or self.states >= self._limit:
+                    return Outcome(reached.bad, self._path(), self.states, self.taken, False, depth)
                 ahead.append(_State(reached.key, reached.left, len(self._came) - 1, depth, self._take()))
             if self._compare:
                 self._successors[state.key, state.left] = tried
-        compared, differing = self._compared() if self._compare else (NOT_COMPARED, ())
+        compared = NOT_COMPARED
+        differing: tuple[str, ...] = ()
+        if self._compare and not ahead:
+            compared, differing = self._compared()
         start.restore()
-        return Outcome("", (), states, self._taken, True, depth, compared, differing)
+        complete = not ahead and (compared == len(self._twins) or not self._compare)
+        return Outcome("", (), self.states, self.taken, complete, depth, compared, differing)
 
     def _take(self) -> Snapshot[Simulation]:
         return self._snapshots.take(self._simulation, *self._roots)
@@ -189,7 +198,7 @@ class Search:
             following = None
             if self._first is not None:
                 following = next(filter(self._first, enabled(self._simulation, (), self._until)), None)
-        self._taken += len(names)
+        self.taken += len(names)
         return _Reached(tuple(names), bad, self._fingerprints.take(), self._left())
 
     def _is_known(self, reached: _Reached) -> bool:
@@ -210,7 +219,9 @@ class Search:
         """Compare the successors of each state that was left out with those of the state that was visited instead. Return the number of
         pairs, and the choices that lead to different states."""
         differing: dict[str, None] = {}
-        for twin in self._twins:
+        for compared, twin in enumerate(self._twins):
+            if self._stop():
+                return compared, tuple(differing)
             others = self._successors[twin.key, twin.visited]
             choices = self._choices(twin.snapshot)
             if twin.left == twin.visited:

@@ -70,6 +70,11 @@ def test_none_needs_all_states_and_the_comparison() -> None:
     assert search(bounds).run("here", compare=True).is_none
     assert not search(bounds).run("here").is_none
     assert not search(bounds).run("here", limit=9, compare=True).is_none
+    told: list[tuple[int, int]] = []
+    cut = search(bounds).run("here", compare=True, seconds=0.0, tell=lambda *numbers: told.append(numbers))
+    assert not cut.is_none
+    assert not cut.search.complete
+    assert told
 
 
 def test_states_that_count_as_one_and_go_on_differently_are_noticed() -> None:
