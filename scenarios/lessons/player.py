@@ -229,7 +229,6 @@ class Player:
                 return
         cells = {(row, column): text for row, column, text in self.now.table}
         for row, column, text in step.fill:
-            cells.setdefault((row, self.lesson.columns[0]), row)
             cells[row, column] = text.filled(moment, self.key)
         table = tuple((row, column, text) for (row, column), text in cells.items())
         self.now = attrs.evolve(self.now, table=table, point=step.point or self.now.point)

@@ -20,9 +20,9 @@ from scenarios.errors import InputError
 from scenarios.groups.cluster_facts import brokers_of, coordinators_of
 from scenarios.groups.describe import View, describe, partitions_of
 from scenarios.groups.described import GroupsError, GroupsImport
-from scenarios.groups.facts import Brokers, Committed
+from scenarios.groups.facts import Brokers, Committed, Member
 from scenarios.groups.imported import _epochs
-from scenarios.groups.parse import MAX_NOTES, parse_groups
+from scenarios.groups.parse import MAX_NOTES, _instance_in, _is_consumer_member, parse_groups
 from scenarios.language.script import read_script
 from scenarios.releases import release_named
 from scenarios.running.imported_cluster import ImportedCluster, as_script, import_cluster, settled_cluster
@@ -119,6 +119,67 @@ def test_old_releases_print_commas_or_no_group() -> None:
     unnamed = facts(columns + row)
     assert unnamed.groups[0].name == "g"
     assert unnamed.notes == ("g.txt:2: the table doesn't name its group; it is read as group 'g'",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Consumer group 'billing' has no active members.",
+        "Warning: Consumer group 'billing' is rebalancing.",
+        "$ kafka-consumer-groups --describe --group=billing",
+        "$ kafka-consumer-groups --describe --group 'billing'",
+    ],
+)
+def test_a_line_before_the_table_names_its_group(line: str) -> None:
+    table = "TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\nt 0 5 9 4 - - -\n"
+    read = facts(f"{line}\n\n{table}")
+    assert ([group.name for group in read.groups], read.notes) == (["billing"], ())
+
+
+@pytest.mark.parametrize(
+    ("member", "uses"),
+    [
+        (Member("app-1-c1644142-e9f8-4477-be89-34488b02f75b", "app-1", "/h"), False),
+        (Member("A1b2C3d4E5f6G7h8I9j0K_", "app-1", "/h"), True),
+        (Member("A1b2C3d4E5f6G7h8I9j0K", "app-1", "/h"), False),
+        (Member("app-1-d4E5f6G7h8I9j0K_", "app-1", "/h"), False),
+        (Member("A1b2-3d4E5f6G7h8I9j0K_", "app", "/h", (), "A1b2"), False),
+        (Member("m", "m", "/h", (), "", 0), True),
+        (Member("m", "m", "/h", upgraded=False), True),
+    ],
+)
+def test_which_protocol_a_member_uses(member: Member, uses: bool) -> None:
+    """Members of the consumer protocol have random IDs (`Uuid#randomUuid`); IDs of classic members begin with client.id or group.instance.id."""
+    assert _is_consumer_member(member) is uses
+
+
+@pytest.mark.parametrize(
+    ("member_id", "client", "instance"),
+    [
+        ("app-c1644142-e9f8-4477-be89-34488b02f75b", "app", ""),
+        ("host-1-c1644142-e9f8-4477-be89-34488b02f75b", "app", "host-1"),
+        ("-c1644142-e9f8-4477-be89-34488b02f75b", "app", ""),
+        ("host-1-c1644142-e9f8-4477-be89-34488b02f75", "app", ""),
+    ],
+)
+def test_the_instance_id_at_the_beginning_of_a_member_id(member_id: str, client: str, instance: str) -> None:
+    assert _instance_in(member_id, client) == instance
+
+
+def test_assignments_of_members_in_every_notation() -> None:
+    """Releases 3.8 and 3.9 omit the names of topics; numbers of partitions with ten digits are left out."""
+    header = "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\n"
+    for written, partitions, notes in (
+        ("-", [], 0),
+        ("orders(0,1), pay(2)", ["orders-0", "orders-1", "pay-2"], 0),
+        ("orders:0,1;pay:2", ["orders-0", "orders-1", "pay-2"], 0),
+        ("(0,1), (2)", [], 0),
+        ("orders(123456789,1234567890)", ["orders-123456789"], 0),
+        ("orders(0", [], 1),
+    ):
+        read = facts(f"{header}g m /h c 3 {written}\n")
+        assert [str(tp) for group in read.groups for member in group.members for tp in member.assignment] == partitions, written
+        assert len(read.notes) == notes, read.notes
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.errors import InputError, ScriptError
+from scenarios.lessons import progress
 from scenarios.lessons.headless import HeadlessLesson
 from scenarios.lessons.lesson import Lesson
 from scenarios.lessons.lessons_library import ORDER, find_lesson, lesson_names
@@ -115,6 +116,23 @@ def test_what_a_player_says_and_waits_for(small: Lesson) -> None:
     assert (player.phase, player.now.wrong) == (Phase.CHOOSE, 1), "a step that begins again keeps the count"
 
 
+def test_a_step_whose_condition_holds_already_is_passed(small: Lesson) -> None:
+    played = HeadlessLesson(small)
+    player = played.player
+    player.start(played.moment)
+    player.choose(0, played.moment)
+    from core.lab.acts import Kill
+
+    played.cluster.do(Kill(1))
+    player.go_on(played.moment)
+    assert (player.now.index, player.phase) == (2, Phase.TIME)
+    assert player.now.said == "Time passes until leader(orders-0) == 2."
+    played.cluster.run_until(20_000_000)
+    player.time_passed(played.moment)
+    assert (player.now.said, player.now.revealed) == ("b2 leads.", (("leader(orders-0)", "2"), ("hw(orders-0)", "0")))
+    assert player.table == (("now", "2"),)
+
+
 def test_a_lesson_that_cannot_go_on_says_so(small: Lesson) -> None:
     played = HeadlessLesson(small)
     from core.lab.acts import Kill
@@ -154,6 +172,7 @@ def test_a_wrong_answer_act_is_a_mistake_of_the_lesson() -> None:
         ("[leader(orders-0), hw(", "[leader(orders-0), hww(", "small.yaml:22:32: lesson[3].reveal[2]: unknown word 'hww' (in: hww(orders-0)); did you mean 'hw'?"),
         ("[leader(orders-0), hw(orders-0)]", "{a: '{hww(orders-0)}'}", "small.yaml:22:19: lesson[3].reveal.a: unknown word 'hww'"),
         ("{value: lost,", "{value: lst,", "small.yaml:24:68: lesson[4].compare[2].value: unknown word 'lst' (in: lst); did you mean"),
+        ("scenario: small", "scenario: small\nminuets: 5", "small.yaml:3:1: script: unknown word 'minuets'; did you mean 'minutes'?"),
         ("lesson:", "lessen:", "'lesson' is missing, so this is not a lesson"),
         ("brokers: 2", "brokers: 0", "small.yaml:5:12: cluster.brokers:"),
     ],
@@ -217,7 +236,7 @@ def test_a_step_that_starts_the_cluster_again() -> None:
     assert played.cluster.release.name == "0.10.2"
 
 
-def test_progress_is_kept_and_forgotten(tmp_path: Path) -> None:
+def test_progress_is_kept_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "isrlab" / "lessons.json"
     assert keep_progress("a", 3, 9, 1, ended=False, path=file) == ""
     keep_progress("a", 2, 9, 1, ended=False, path=file)
@@ -225,10 +244,23 @@ def test_progress_is_kept_and_forgotten(tmp_path: Path) -> None:
     keep_progress("b", 1, 9, 0, ended=False, path=file)
     assert read_progress(file) == {"a": LessonProgress(3, 9), "b": LessonProgress(9, 9, True, 0)}
     assert [one.words() for one in read_progress(file).values()] == ["step 3 of 9", "finished, no wrong answer"]
+    keep_progress("b", 9, 9, 2, ended=True, path=file)
+    keep_progress("a", 2, 7, 0, ended=False, path=file)
+    assert read_progress(file) == {"a": LessonProgress(2, 7), "b": LessonProgress(9, 9, True, 2)}, "a lesson that changed begins anew"
+    assert [one.words() for one in (*read_progress(file).values(), LessonProgress(), LessonProgress(9, 9, True))] == [
+        "step 2 of 7", "finished, 2 wrong", "new", "finished",
+    ]  # fmt: skip
+    monkeypatch.setattr(progress, "MAX_BYTES", file.stat().st_size)
+    assert list(read_progress(file)) == ["a", "b"]
+    monkeypatch.setattr(progress, "MAX_BYTES", file.stat().st_size - 1)
+    assert read_progress(file) == {}
+    monkeypatch.undo()
     reset_progress(["a"], file)
     assert list(read_progress(file)) == ["b"]
-    file.write_text('{"lessons": {"a": {"step": "x"}, "b": 3, "c": {"step": 1, "steps": 2}}}')
-    assert list(read_progress(file)) == ["c"]
+    file.write_text(
+        '{"lessons": {"a": {"step": "x"}, "b": 3, "c": {"step": 1, "steps": 2}, "d": {"finished": 1}, "e": {"wrong": true}, "f": {}}}'
+    )
+    assert read_progress(file) == {"c": LessonProgress(1, 2), "f": LessonProgress()}
     file.write_text("[")
     assert read_progress(file) == {}
     (tmp_path / "file").write_text("")

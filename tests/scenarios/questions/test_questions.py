@@ -12,7 +12,7 @@ import pytest
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.lab.acts import BeginTransaction, Cut, InitTransactions, Kill, KillController, Load, Pause, Produce, Reassign
+from core.lab.acts import BeginTransaction, Cut, InitTransactions, Kill, KillController, Load, Pause, Produce, Reassign, Start
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.units import SECOND
@@ -343,6 +343,28 @@ def test_a_copy_counts_its_events_as_if_it_were_a_run_of_its_own() -> None:
     for number, cause in enumerate((0, made - 1, made, made + 2, (made, made + 1), (made + 1, made + 2), (1, made)), made + 3):
         branch._shifted((number, 7, cause, "kind", "column"))
     assert seen == [(number, 7, cause, "kind", "column") for number, cause in enumerate((0, 0, 0, 2, 1, (1, 2), 0), 3)]
+
+
+def test_a_copy_waits_for_a_broker_as_long_as_it_may() -> None:
+    def waited(within: int) -> tuple[int | None, int]:
+        begun, task = branch.cluster.now, branch.settled(3, within * SECOND)
+        while True:
+            try:
+                next(task)
+            except StopIteration as end:
+                return end.value, branch.cluster.now - begun
+
+    cluster = of(((1, 2, 3), (1, 2)))
+    cluster.run_until(40 * SECOND)
+    branch = Branch(Cluster.restore(cluster.snapshot()))
+    assert waited(60) == (0, 0)
+    branch.do(Kill(3))
+    assert waited(45) == (None, 45 * SECOND)
+    branch.do(Start(3))
+    time, passed = waited(60)
+    assert time == passed
+    assert 0 < passed < 10 * SECOND
+    assert branch.cluster.partition_view(TopicPartition("orders", 0)).isr == (1, 2, 3)
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -82,6 +82,11 @@ def test_cli_06_list() -> None:
             "Size of replicas list [0, 1] is different from size of log dirs list ['any'] for partition foo-0",
         ),
         ([{"topic": "foo"}], "no partition with topic, partition and replicas"),
+        *(
+            ([{"topic": "foo", "partition": 0, "replicas": replicas}], "no partition with topic, partition and replicas")
+            for replicas in ("1", 1, None, [0, "1"], [0, -1], [True], [2**31])
+        ),
+        ([{"topic": "foo", "partition": 0, "replicas": [0], "log_dirs": "any"}], "log_dirs is not a list"),
     ],
 )
 def test_cli_07_plans_that_are_refused(partitions: list[dict[str, object]], words: str) -> None:
