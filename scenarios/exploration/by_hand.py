@@ -327,6 +327,7 @@ class HandSearch:
 
 HAND_FIELDS: Final[Table] = {
     **LAB_FIELDS,
+    object: LAB_FIELDS[object]._replace(history=(*LAB_FIELDS[object].history, "settings", "release", "config")),  # no act changes them
     Client: LAB_FIELDS[Client]._replace(history=(*LAB_FIELDS[Client].history, "_reconnect")),  # backoffs do not end
 }
 """The rules for the fields of each class if time stands still, by class."""

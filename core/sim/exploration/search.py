@@ -157,8 +157,10 @@ class Search:
                 break
             state = ahead.popleft()
             tried: dict[str, _Reached] = {}
-            for choice in self._choices(state.snapshot):
-                reached = self._reach(state.snapshot, choice)
+            for at, choice in enumerate(self._choices(state.snapshot)):
+                if at:
+                    state.snapshot.restore()
+                reached = self._reach(choice)
                 tried[choice.name] = reached
                 if not reached.bad and self._is_known(reached):
                     continue
@@ -182,12 +184,12 @@ class Search:
         return self._snapshots.take(self._simulation, *self._roots)
 
     def _choices(self, snapshot: Snapshot[Simulation]) -> list[Choice]:
+        """Go to a state, and return its choices."""
         snapshot.restore()
         return list(self._acts()) if self._only_acts else enabled(self._simulation, self._acts(), self._until)
 
-    def _reach(self, snapshot: Snapshot[Simulation], choice: Choice) -> _Reached:
-        """Take a choice in a state, and everything that must come first then."""
-        snapshot.restore()
+    def _reach(self, choice: Choice) -> _Reached:
+        """Take a choice, and everything that must come first then."""
         names: list[str] = []
         bad = ""
         following: Choice | None = choice
@@ -226,9 +228,11 @@ class Search:
             choices = self._choices(twin.snapshot)
             if twin.left == twin.visited:
                 differing.update(dict.fromkeys(sorted(others.keys() - {choice.name for choice in choices})))
-            for choice in choices:
+            for at, choice in enumerate(choices):
+                if at:
+                    twin.snapshot.restore()
                 other = others.get(choice.name)
-                reached = self._reach(twin.snapshot, choice)
+                reached = self._reach(choice)
                 if other is None or (reached.names, reached.bad, reached.key) != (other.names, other.bad, other.key):
                     differing[choice.name] = None
         return len(self._twins), tuple(differing)
