@@ -15,7 +15,7 @@ from scenarios.sweeps.statistics.differences import Change, Difference
 SHOWN: Final = 24
 """The maximum number of differences that the terminal and the page show."""
 
-TITLE: Final = "What each change makes, with the same faults"
+TITLE: Final = "What each change does, with the same faults"
 
 
 def headings_of(outcome: SweepResult[Any]) -> list[str]:
