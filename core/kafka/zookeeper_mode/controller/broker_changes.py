@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.kafka import errors, events
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
+from core.kafka.zookeeper_mode.controller.controller_component import ControllerComponent, SharedParts
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
 from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
 from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
@@ -20,12 +20,12 @@ class BrokerChanges(ControllerComponent):
 
     def __init__(
         self,
-        controller: ControllerBase,
+        shared: SharedParts,
         partitions: PartitionStateMachine,
         reassignments: PartitionReassignments,
         deletions: TopicDeletionManager,
     ) -> None:
-        super().__init__(controller)
+        super().__init__(shared)
         self.partitions = partitions
         self.reassignments = reassignments
         self.deletions = deletions
@@ -44,7 +44,7 @@ class BrokerChanges(ControllerComponent):
         new = [broker for broker, epoch in now.items() if self.context.live.get(broker) != epoch]
         for broker in gone:
             del self.context.live[broker]
-            self.controller.channels.remove(broker)
+            self.channels.remove(broker)
             self.context.shutting_down.pop(broker, None)
             self.context.offline.pop(broker, None)
         if not gone:
@@ -166,7 +166,7 @@ class BrokerChanges(ControllerComponent):
 
         Responses to requests from an earlier controller epoch are ignored.
         """
-        self.controller.channels.answered(sender, response.correlation)
+        self.channels.answered(sender, response.correlation)
         if not self.queue.active or response.error != errors.NONE or response.controller_epoch != self.context.epoch:
             return
         broker = int(sender[1:])

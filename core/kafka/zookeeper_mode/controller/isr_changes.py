@@ -9,7 +9,7 @@ from __future__ import annotations
 from core.kafka import errors, events
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
+from core.kafka.zookeeper_mode.controller.controller_component import ControllerComponent, SharedParts
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
 from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
 from core.kafka.zookeeper_server import paths
@@ -20,8 +20,8 @@ from core.kafka.zookeeper_server.protocol import OK, Delete, GetChildren, GetDat
 class IsrChanges(ControllerComponent):
     """Handles ISR changes from leaders."""
 
-    def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
-        super().__init__(controller)
+    def __init__(self, shared: SharedParts, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
+        super().__init__(shared)
         self.partitions = partitions
         self.reassignments = reassignments
 
@@ -98,7 +98,7 @@ class IsrChanges(ControllerComponent):
         writes: list[tuple[TopicPartition, PartitionState, int]],
     ) -> None:  # fmt: skip
         if any(result.fenced for result in results):
-            self.controller.resign("ZooKeeper holds a newer controller epoch")
+            self.resign("ZooKeeper holds a newer controller epoch")
             return
         done: dict[TopicPartition, int] = {}
         for (tp, state, _version), result in zip(writes, results, strict=True):

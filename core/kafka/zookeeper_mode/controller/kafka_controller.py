@@ -17,11 +17,15 @@ from core.kafka.messages import AlterPartitionRequest
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.broker_changes import BrokerChanges
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase
+from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannelManager
+from core.kafka.zookeeper_mode.controller.controller_component import SharedParts
+from core.kafka.zookeeper_mode.controller.controller_context import ControllerContext
+from core.kafka.zookeeper_mode.controller.event_manager import ControllerEventManager
 from core.kafka.zookeeper_mode.controller.isr_changes import IsrChanges
 from core.kafka.zookeeper_mode.controller.leader_elections import LeaderElections
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
 from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
+from core.kafka.zookeeper_mode.controller.request_sender import ControllerRequestSender
 from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, ControlResponse, LeaderAndIsrResponse
 from core.kafka.zookeeper_mode.controller.topic_deletion_manager import TopicDeletionManager
 from core.kafka.zookeeper_server import paths
@@ -45,10 +49,16 @@ _WATCHED: Final = (
 """The operations with which a new controller reads and watches the cluster, except for those that concern topics."""
 
 
-class KafkaController(ControllerBase):
+class KafkaController:
     """A broker's controller, active or not.
 
     Attributes:
+        broker: the broker that hosts the controller.
+        journal: the event journal.
+        queue: the event queue.
+        context: what the controller knows about the cluster.
+        channels: the connections to the brokers.
+        requests: the sender of requests to the brokers.
         partitions: the partition state machine.
         reassignments: the component that handles reassignments.
         isr_changes: the component that handles ISR changes.
@@ -58,14 +68,20 @@ class KafkaController(ControllerBase):
     """
 
     def __init__(self, broker: BrokerContext, zk: ZooKeeperClient, channel: ControllerChannel) -> None:
-        super().__init__(broker, zk)
+        self.broker = broker
+        self.journal = broker.journal
         self._channel = channel
-        self.partitions = PartitionStateMachine(self)
-        self.reassignments = PartitionReassignments(self, self.partitions)
-        self.isr_changes = IsrChanges(self, self.partitions, self.reassignments)
-        self.deletions = TopicDeletionManager(self)
-        self.broker_changes = BrokerChanges(self, self.partitions, self.reassignments, self.deletions)
-        self.elections = LeaderElections(self, self.partitions)
+        self.queue = ControllerEventManager(broker.journal, zk)
+        self.context = ControllerContext()
+        self.channels = ControllerChannelManager(broker)
+        self.requests = ControllerRequestSender(broker, self.context, self.channels)
+        shared = SharedParts(broker, self.queue, self.context, self.channels, self.requests, self.resign)
+        self.partitions = PartitionStateMachine(shared)
+        self.reassignments = PartitionReassignments(shared, self.partitions)
+        self.isr_changes = IsrChanges(shared, self.partitions, self.reassignments)
+        self.deletions = TopicDeletionManager(shared)
+        self.broker_changes = BrokerChanges(shared, self.partitions, self.reassignments, self.deletions)
+        self.elections = LeaderElections(shared, self.partitions)
         broker.node.handlers.update(
             {
                 AlterPartitionRequest: self.isr_changes.handle_alter_partition,
@@ -75,6 +91,23 @@ class KafkaController(ControllerBase):
             }
         )
         broker.node.timers.update({"auto-leader-rebalance": self.elections.balance_due})
+
+    @property
+    def active(self) -> bool:
+        """Whether this broker considers itself the controller."""
+        return self.queue.active
+
+    def resign(self, reason: str) -> None:
+        """Resign as controller (`#onControllerResignation`)."""
+        if self.active:
+            self.journal.emit(events.ControllerResigned.kind, self.broker.node.address, self.context.epoch, reason, 0)
+        self.reset()
+
+    def reset(self) -> None:
+        """Drop the events, the queued requests, and what the controller knows about the cluster."""
+        self.queue.clear()
+        self.channels.clear()
+        self.context.clear()
 
     # --- election --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from core.kafka import errors, events
 from core.kafka.admin_requests import ElectionMode
 from core.kafka.ids import TopicPartition
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
+from core.kafka.zookeeper_mode.controller.controller_component import ControllerComponent, SharedParts
 from core.kafka.zookeeper_mode.controller.election_algorithms import imbalance_ratio
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
 from core.kafka.zookeeper_server import paths
@@ -19,8 +19,8 @@ from core.sim.units import SECOND
 class LeaderElections(ControllerComponent):
     """Runs requested elections, and moves leadership back to preferred replicas."""
 
-    def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
-        super().__init__(controller)
+    def __init__(self, shared: SharedParts, partitions: PartitionStateMachine) -> None:
+        super().__init__(shared)
         self.partitions = partitions
 
     def process_requested_elections(self) -> None:

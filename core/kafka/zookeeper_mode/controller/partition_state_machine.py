@@ -12,7 +12,7 @@ import attrs
 
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerComponent
+from core.kafka.zookeeper_mode.controller.controller_component import ControllerComponent
 from core.kafka.zookeeper_mode.controller.election_algorithms import (
     Elected,
     controlled_shutdown_partition_leader_election,
@@ -86,7 +86,7 @@ class PartitionStateMachine(ControllerComponent):
         batch: _Batch | None, callback: Callback, about: tuple[object, ...],
     ) -> None:  # fmt: skip
         if any(result.fenced for result in results):
-            self.controller.resign("ZooKeeper holds a newer controller epoch")
+            self.resign("ZooKeeper holds a newer controller epoch")
             return
         changed: dict[TopicPartition, int] = {}
         again = []
@@ -202,7 +202,7 @@ class PartitionStateMachine(ControllerComponent):
         self, results: tuple[Result, ...], new: list[tuple[TopicPartition, PartitionState]], callback: Callback, about: tuple[object, ...]
     ) -> None:
         if any(result.fenced for result in results):
-            self.controller.resign("ZooKeeper holds a newer controller epoch")
+            self.resign("ZooKeeper holds a newer controller epoch")
             return
         causes = {}
         for (tp, state), result in zip(new, results, strict=True):

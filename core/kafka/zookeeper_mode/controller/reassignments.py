@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
+from core.kafka.zookeeper_mode.controller.controller_component import ControllerComponent, SharedParts
 from core.kafka.zookeeper_mode.controller.event_manager import Callback
 from core.kafka.zookeeper_mode.controller.partition_state_machine import Decision, PartitionStateMachine
 from core.kafka.zookeeper_server import paths
@@ -17,8 +17,8 @@ from core.kafka.zookeeper_server.protocol import OK, Delete, GetData, Result, Se
 class PartitionReassignments(ControllerComponent):
     """Starts, advances, completes, and cancels reassignments."""
 
-    def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
-        super().__init__(controller)
+    def __init__(self, shared: SharedParts, partitions: PartitionStateMachine) -> None:
+        super().__init__(shared)
         self.partitions = partitions
 
     def process_requested_reassignments(self) -> None:

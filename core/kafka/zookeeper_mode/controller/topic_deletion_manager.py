@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from core.kafka import events
 from core.kafka.ids import TopicPartition
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerComponent
+from core.kafka.zookeeper_mode.controller.controller_component import ControllerComponent
 from core.kafka.zookeeper_mode.controller.requests import ControlResponse
 from core.kafka.zookeeper_server import paths
 from core.kafka.zookeeper_server.paths import deletion_path, state_path, topic_path
@@ -73,7 +73,7 @@ class TopicDeletionManager(ControllerComponent):
 
     def handle_control_response(self, response: ControlResponse, sender: str) -> None:
         """Handle a broker's response to StopReplica or UpdateMetadata. The response might list replicas that the broker has deleted."""
-        self.controller.channels.answered(sender, response.correlation)
+        self.channels.answered(sender, response.correlation)
         deleted = self.context.topics_to_delete
         if self.queue.active and response.controller_epoch == self.context.epoch and any(tp.topic in deleted for tp in response.deleted):
             self.queue.put(self._replicas_deleted, int(sender[1:]), response.deleted)
