@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import attrs
 import pytest
@@ -11,7 +14,7 @@ import pytest
 from core.kafka.ids import TopicPartition
 from core.kafka.release import GUARDS, RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.lab.acts import Cut, Kill, Pause, Produce
+from core.lab.acts import Cut, Kill, Pause, Produce, Resume
 from core.lab.acts import Start as StartBroker
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
@@ -21,10 +24,10 @@ from scenarios.conditions.condition_parser import parse_condition
 from scenarios.exploration.exploration import Exploration, explore
 from scenarios.exploration.goal import Goal, mend
 from scenarios.exploration.menu import FAULTS, remedies
-from scenarios.exploration.player import Bounds
+from scenarios.exploration.player import Bounds, Moment, Run, Task
 from scenarios.exploration.processes import Processes
 from scenarios.exploration.request import Request
-from scenarios.exploration.search import Layer
+from scenarios.exploration.search import Layer, Search
 from scenarios.exploration.start import Start
 from scenarios.io.termination_signals import Terminated
 from scenarios.language.script import read_script
@@ -87,6 +90,31 @@ def test_a_run_goes_on_in_a_situation_that_it_repeats_unless_that_is_left_out() 
     goal = "isr-expands > 0 and accepted > 70"
     assert words(explored(start(min_isr=1), bounds(goal, "kill", within=20))) == ["kill b1, start b1"]
     assert words(explored(start(min_isr=1), bounds(goal, "kill", within=20, prune=("swaps", "repeats")))) == []
+
+
+def test_a_situation_is_handed_over_when_the_faults_that_reached_it_first_are_enough() -> None:
+    """A kill and a pause lead to the same situation. After the kill, the remedy reaches the goal; then the remedy after the pause is tried."""
+    runs = {
+        ("kill",): Run((Moment((b"same",), 2, (StartBroker(1),), ()),), None, Counter()),
+        ("pause",): Run((Moment((b"same",), 2, (Resume(1),), ()),), None, Counter()),
+        ("kill", "start"): Run((), 3, Counter()),
+        ("pause", "resume"): Run((), None, Counter()),
+    }
+    first = Run((Moment((b"begin",), 1, (), (Kill(1), Pause(1))),), None, Counter())
+    played: list[tuple[str, ...]] = []
+
+    def play(take: Callable[[], Task | None], fewer: object, *, last: bool) -> Iterator[tuple[Task, Callable[[int], Run]]]:
+        while (task := take()) is not None:
+            yield task, lambda number, task=task: run(task, number)  # type: ignore[misc]
+
+    def run(task: Task, number: int) -> Run:
+        played.append((*[act.word for _, act in task.path], task.acts[number].word))
+        return runs[played[-1]]
+
+    player = Mock(first=Mock(return_value=first), play=play)
+    search = Search(player, bounds("lost > 0", "kill", "pause"), lambda finding: finding.faults)
+    assert [layer.faults for layer in search.steps()][-1] == 1
+    assert played == [("kill",), ("pause",), ("kill", "start"), ("pause", "resume")]
 
 
 @pytest.mark.parametrize("prune", [(), ("swaps", "repeats")])
