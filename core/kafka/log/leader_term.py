@@ -15,7 +15,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
 from core.kafka.log.control_record import EndTransactionMarker
-from core.kafka.log.packed_batches import BATCHES_PER_BLOCK, PackedBatches, pack, unpack
+from core.kafka.log.packed_batches import BATCHES_PER_BLOCK, FEWEST, PackedBatches, pack, unpack
 from core.sim.journal import Column
 from core.sim.state.append_only_list import AppendOnlyList
 
@@ -53,7 +53,7 @@ BatchFields = tuple[int, int, int, str, int, int, int, int, int, bool, object]
 timestamp_of: Final = itemgetter(Batch._fields.index("timestamp"))
 """A function that returns the timestamp of a batch."""
 
-_end_of, _total_of, _timestamp_of_block = attrgetter("end"), attrgetter("total"), attrgetter("timestamp")
+_first_of, _end_of, _total_of, _timestamp_of_block = attrgetter("first"), attrgetter("end"), attrgetter("total"), attrgetter("timestamp")
 """Functions that return the fields of a block by which blocks are searched."""
 
 
@@ -61,12 +61,12 @@ class Term:
     """A leadership term: its epoch, its leader, and the batches that the leader appended.
 
     The end offsets and the cumulative sizes of the batches are computed on demand, so an append only adds one tuple. Only the last batches are
-    kept as tuples; older ones are packed (`core.kafka.log.packed_batches`).
+    kept as tuples; older ones, and those of a term that is over, are packed (`core.kafka.log.packed_batches`).
 
     Attributes:
         epoch: the leader epoch.
         leader: the leader's broker ID.
-        packed: the blocks of the first batches of the term, of `BATCHES_PER_BLOCK` batches each.
+        packed: the blocks of the first batches of the term.
         written: the fields of each further `Batch`, in offset order without gaps. Each batch is a plain tuple, because creating a plain tuple
             is four times as fast as creating a `Batch`.
         bytes: the size of all batches.
@@ -110,7 +110,7 @@ class Term:
         base, size = batch[0], batch[2]
         written = self.written
         if len(written) == 2 * BATCHES_PER_BLOCK:
-            self._pack()
+            self._pack(BATCHES_PER_BLOCK)
             written = self.written
         written.append(batch)
         self.bytes += size
@@ -118,11 +118,16 @@ class Term:
         self.latest = (base, end, self, size, None)
         return end
 
-    def _pack(self) -> None:
-        """Pack the older half of the batches that are kept as tuples."""
+    def close(self) -> None:
+        """Pack the batches, because a log goes on with another term. A leader that does not know yet that it is deposed can still append."""
+        if len(self.written) >= FEWEST:
+            self._pack(len(self.written))
+
+    def _pack(self, count: int) -> None:
+        """Pack some of the batches that are kept as tuples, the oldest first."""
         written, packed = self.written, self.packed
-        packed.append(pack(written[:BATCHES_PER_BLOCK], packed[-1].total if packed else 0))
-        self.written = AppendOnlyList(written[BATCHES_PER_BLOCK:])
+        packed.append(pack(written[:count], packed[-1].next, packed[-1].total) if packed else pack(written[:count], 0, 0))
+        self.written = AppendOnlyList(written[count:])
         for left in (written, self._ends, self._totals):
             if left is not None:
                 left.clear()
@@ -138,7 +143,21 @@ class Term:
     @property
     def count(self) -> int:
         """The number of batches."""
-        return len(self.packed) * BATCHES_PER_BLOCK + len(self.written)
+        return self._packed_count + len(self.written)
+
+    @property
+    def _packed_count(self) -> int:
+        """The number of batches that are packed."""
+        packed = self.packed
+        return packed[-1].next if packed else 0
+
+    def _block(self, number: int) -> PackedBatches:
+        """Return the block with the packed batch at an index."""
+        packed = self.packed
+        at = number // BATCHES_PER_BLOCK
+        if at < len(packed) and packed[at].first <= number < packed[at].next:
+            return packed[at]
+        return packed[bisect_right(packed, number, key=_first_of) - 1]
 
     @property
     def batches(self) -> list[Batch]:
@@ -147,10 +166,11 @@ class Term:
 
     def fields(self, number: int) -> BatchFields:
         """Return the fields of the batch at an index."""
-        first = len(self.packed) * BATCHES_PER_BLOCK
+        first = self._packed_count
         if number >= first:
             return self.written[number - first]
-        fields: BatchFields = unpack(self.packed[number // BATCHES_PER_BLOCK])[0][number % BATCHES_PER_BLOCK]
+        block = self._block(number)
+        fields: BatchFields = unpack(block)[0][number - block.first]
         return fields
 
     def batch(self, number: int) -> Batch:
@@ -164,46 +184,47 @@ class Term:
 
     def number_after(self, offset: int) -> int:
         """Return the index of the first batch that ends after an offset; the number of batches if there is none."""
-        packed, first = self.packed, len(self.packed) * BATCHES_PER_BLOCK
+        packed, first = self.packed, self._packed_count
         if packed and offset < packed[-1].end:
             block = bisect_right(packed, offset, key=_end_of)
-            return block * BATCHES_PER_BLOCK + bisect_right(unpack(packed[block])[1], offset)
+            return packed[block].first + bisect_right(unpack(packed[block])[1], offset)
         return first + bisect_right(self._written_ends(), offset)
 
     def number_at(self, offset: int) -> int:
         """Return the index of the first batch that ends at or after an offset; the number of batches if there is none."""
-        packed, first = self.packed, len(self.packed) * BATCHES_PER_BLOCK
+        packed, first = self.packed, self._packed_count
         if packed and offset <= packed[-1].end:
             block = bisect_left(packed, offset, key=_end_of)
-            return block * BATCHES_PER_BLOCK + bisect_left(unpack(packed[block])[1], offset)
+            return packed[block].first + bisect_left(unpack(packed[block])[1], offset)
         return first + bisect_left(self._written_ends(), offset)
 
     def number_above(self, size: int) -> int:
         """Return the index of the first batch at whose end the size of the term exceeds a number of bytes; the number of batches if there is
         none.
         """
-        packed, first = self.packed, len(self.packed) * BATCHES_PER_BLOCK
+        packed, first = self.packed, self._packed_count
         if packed and size < packed[-1].total:
             block = bisect_right(packed, size, key=_total_of)
-            return block * BATCHES_PER_BLOCK + bisect_right(unpack(packed[block])[2], size)
+            return packed[block].first + bisect_right(unpack(packed[block])[2], size)
         return first + bisect_right(self._written_totals(), size)
 
     def number_later(self, timestamp: int) -> int:
         """Return the index of the first batch whose timestamp is after a time, in µs; the number of batches if there is none. The timestamps
         must not decrease (`stamped`).
         """
-        packed, first = self.packed, len(self.packed) * BATCHES_PER_BLOCK
+        packed, first = self.packed, self._packed_count
         if packed and timestamp < packed[-1].timestamp:
             block = bisect_right(packed, timestamp, key=_timestamp_of_block)
-            return block * BATCHES_PER_BLOCK + bisect_right(unpack(packed[block])[0], timestamp, key=timestamp_of)
+            return packed[block].first + bisect_right(unpack(packed[block])[0], timestamp, key=timestamp_of)
         return first + bisect_right(self.written, timestamp, key=timestamp_of)
 
     def _total(self, number: int) -> int:
         """Return the size of this term up to and including the batch at an index, in bytes."""
-        first = len(self.packed) * BATCHES_PER_BLOCK
+        first = self._packed_count
         if number >= first:
             return self._written_totals()[number - first]
-        total: int = unpack(self.packed[number // BATCHES_PER_BLOCK])[2][number % BATCHES_PER_BLOCK]
+        block = self._block(number)
+        total: int = unpack(block)[2][number - block.first]
         return total
 
     def _written_ends(self) -> list[int]:
@@ -234,7 +255,7 @@ class Term:
 
     def batches_within(self, start: int, end: int) -> list[Batch]:
         """Return the batches that have records in [start, end), in offset order."""
-        first, last, packed = self.number_after(start), self.number_at(end) + 1, len(self.packed) * BATCHES_PER_BLOCK
+        first, last, packed = self.number_after(start), self.number_at(end) + 1, self._packed_count
         if first >= packed:
             return [*map(Batch._make, self.written[first - packed : last - packed])]
         return [self.batch(number) for number in range(first, min(last, self.count))]

@@ -118,6 +118,8 @@ class LogRecords:
 
     def begin_run(self, term: Term, start: int) -> None:
         """Start a new run at the end of the log, whose records belong to a different term."""
+        if self.tail is not None:
+            self.tail.close()
         self.starts = (*self.starts, start)
         self.terms = (*self.terms, term)
         self.tail = term

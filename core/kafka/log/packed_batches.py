@@ -16,9 +16,12 @@ from typing import Any, Final
 import attrs
 
 BATCHES_PER_BLOCK: Final = 64
-"""The number of batches in a block. Larger blocks take less memory for each batch, but a keyframe that is far from others also holds the last
+"""The number of batches in a block; the last block of a term that is over can have fewer or more. Larger blocks take less memory for each batch, but a keyframe that is far from others also holds the last
 batches of every term, which are not packed.
 """
+
+FEWEST: Final = 16
+"""The number of batches at the end of a term from which they are packed when the term is over."""
 
 BLOCKS_IN_CACHE: Final = 32
 """The number of blocks that stay unpacked after they were read. A consumer reads the batches of a block one after the other."""
@@ -46,6 +49,7 @@ class PackedBatches:
     """A block of batches of a term.
 
     Attributes:
+        first, next: the number of the first batch of the block in its term, and of the first batch after the block.
         end: the offset after the last record of the block.
         floor: the size of the batches of the term before this block, in bytes.
         total: the size of the batches of the term up to the end of this block, in bytes.
@@ -54,6 +58,8 @@ class PackedBatches:
         contents: the contents of the batches; None if all of them have plain records.
     """
 
+    first: int
+    next: int
     end: int
     floor: int
     total: int
@@ -62,8 +68,8 @@ class PackedBatches:
     contents: tuple[Any, ...] | None
 
 
-def pack(batches: list[tuple[Any, ...]], floor: int) -> PackedBatches:
-    """Return a block with some batches of a term. `floor` is the size of the batches before them, in bytes."""
+def pack(batches: list[tuple[Any, ...]], first: int, floor: int) -> PackedBatches:
+    """Return a block with at least two batches of a term. `first` is the number of the batches before them, and `floor` their size in bytes."""
     columns = list(zip(*batches, strict=True))
     last, total, contents = batches[-1], floor + sum(columns[BYTES]), columns.pop(CONTENT)
     firsts = []
@@ -75,7 +81,14 @@ def pack(batches: list[tuple[Any, ...]], floor: int) -> PackedBatches:
     if len(data) > COMPRESSED_ABOVE:
         data = zlib.compress(data, zlib.Z_BEST_SPEED)
     return PackedBatches(
-        last[BASE] + last[RECORDS], floor, total, last[TIMESTAMP], data, contents if any(each is not None for each in contents) else None
+        first,
+        first + len(batches),
+        last[BASE] + last[RECORDS],
+        floor,
+        total,
+        last[TIMESTAMP],
+        data,
+        contents if any(each is not None for each in contents) else None,
     )
 
 
@@ -89,10 +102,10 @@ def unpack(block: PackedBatches) -> tuple[list[tuple[Any, ...]], list[int], list
     """Return the fields of each batch of a block, the end offset of each batch, and the size of the term up to the end of each batch, in
     bytes.
     """
-    data = block.data
+    data, count = block.data, block.next - block.first
     firsts, columns = marshal.loads(zlib.decompress(data) if data[0] == ZLIB_HEADER else data)
-    columns = [values * BATCHES_PER_BLOCK if len(values) == 1 else values for values in columns]
+    columns = [values * count if len(values) == 1 else values for values in columns]
     for place, first in zip(GROWING, firsts, strict=True):
-        columns[place] = tuple(accumulate(columns[place][: BATCHES_PER_BLOCK - 1], initial=first))
+        columns[place] = tuple(accumulate(columns[place][: count - 1], initial=first))
     batches = list(zip(*columns, block.contents or (None,) * len(columns[BASE]), strict=True))
     return batches, [batch[BASE] + batch[RECORDS] for batch in batches], list(accumulate(columns[BYTES], initial=block.floor))[1:]

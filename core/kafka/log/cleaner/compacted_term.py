@@ -103,6 +103,9 @@ class CompactedTerm(Term):
         """The term as its leader wrote it."""
         return self.source
 
+    def close(self) -> None:
+        """Keep the batches as they are."""
+
     def retained_within(self, start: int, end: int) -> list[RetainedBatch]:
         """Return the batches that overlap [start, end), each with only its records in that range."""
         found = []

@@ -9,10 +9,11 @@ import pytest
 
 from core.kafka.log.control_record import ABORT
 from core.kafka.log.leader_term import Batch, Term
-from core.kafka.log.packed_batches import BATCHES_PER_BLOCK
+from core.kafka.log.log_records import LogRecords
+from core.kafka.log.packed_batches import BATCHES_PER_BLOCK, FEWEST
 
 
-def filled(count: int, *, stamped: bool = False) -> tuple[Term, list[Batch]]:
+def filled(count: int, *, stamped: bool = False, closed_at: tuple[int, ...] = ()) -> tuple[Term, list[Batch]]:
     dice, term, batches = random.Random(7), Term(3, 1), []
     offset, time = 1_000, 5
     for number in range(count):
@@ -24,13 +25,16 @@ def filled(count: int, *, stamped: bool = False) -> tuple[Term, list[Batch]]:
         batches.append(Batch(offset, records, dice.randint(60, 900), producer, number, stamp, 7, 0, number, transactional, content))
         term.append(tuple(batches[-1]))
         offset += records
+        if number in closed_at:
+            term.close()
     term.stamped = stamped
     return term, batches
 
 
-@pytest.mark.parametrize("stamped", [False, True])
-def test_packed_batches_answer_as_plain_ones_do(stamped: bool) -> None:
-    term, batches = filled(5 * BATCHES_PER_BLOCK + 17, stamped=stamped)
+@pytest.mark.parametrize(("stamped", "closed_at"), [(False, ()), (True, ()), (False, (20, 25, 150, 300, 336)), (True, (16, 280))])
+def test_packed_batches_answer_as_plain_ones_do(stamped: bool, closed_at: tuple[int, ...]) -> None:
+    """This also holds for a term whose leader appended after other logs had gone on with another term."""
+    term, batches = filled(5 * BATCHES_PER_BLOCK + 17, stamped=stamped, closed_at=closed_at)
     ends = [batch.base + batch.records for batch in batches]
     totals = [sum(batch.bytes for batch in batches[: number + 1]) for number in range(len(batches))]
     assert len(term.packed) > 2
@@ -55,6 +59,17 @@ def test_packed_batches_answer_as_plain_ones_do(stamped: bool) -> None:
             assert term.number_later(time) == bisect_right([batch.timestamp for batch in batches], time)
     for size in [0, totals[-1], *(total + step for total in totals[:: BATCHES_PER_BLOCK // 2] for step in (-1, 0, 1))]:
         assert term.number_above(size) == bisect_right(totals, size)
+
+
+def test_a_term_that_is_over_keeps_no_batches_as_tuples() -> None:
+    """Otherwise, a session with many elections would keep up to 128 tuples for each of them."""
+    log, first, second = LogRecords(), *(filled(count)[0] for count in (100, FEWEST - 1))
+    log.begin_run(first, 0)
+    assert len(first.written) == 100
+    log.begin_run(second, 600)
+    assert (len(first.written), len(first.packed), first.count) == (0, 1, 100)
+    log.begin_run(Term(5, 1), 700)
+    assert len(second.written) == FEWEST - 1, "a few batches take less memory as they are"
 
 
 def test_an_old_batch_takes_a_few_bytes() -> None:
