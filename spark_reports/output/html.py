@@ -29,7 +29,7 @@ from spark_reports.output.axis import axis, chains
 from spark_reports.output.axis import data as axis_data
 from spark_reports.output.cell_text import ALARM_COLUMNS, cell_text, heading
 from spark_reports.output.d3 import d3
-from spark_reports.output.incident import NOTICE, Harm, Incident, harms
+from spark_reports.output.incident import NOTICE, Harm, Incident, client_harms, harms
 from spark_reports.output.pictures import pictures
 from spark_reports.tables.comparison import MOST, for_people
 from spark_reports.tables.result import Report, Result
@@ -91,7 +91,7 @@ def render(report: Report) -> str:
             if story is not None and story.more
             else ""
         ),
-        ranking=_ranking(report),
+        ranking=_ranking(report, incidents),
         notices=report.notices,
         patterns=Markup(svg_charts.patterns()) if charts or drawn else "",
         charts=Markup(charts),
@@ -195,27 +195,26 @@ def _cards(report: Report, found: Sequence[Harm]) -> list[Card]:
     return cards
 
 
-def _ranking(report: Report) -> dict[str, Any]:
-    """Return the sessions in the order of their harm, with their worst figures, if there are several sessions."""
+def _ranking(report: Report, incidents: Sequence[Incident]) -> dict[str, Any]:
+    """Return the sessions in the order of their harm, with their worst figures and their accounts, if there are several sessions."""
     overview = next((result for result in report.tables if result.name == "overview"), None)
     if overview is None or overview.count < 2:
         return {}
+    accounts = {incident.session: incident.sentences() for incident in incidents[1:]}
     items = []
     for row in _rows(overview)[:RANKED]:
         felt = [
             f"{cell_text(name, row[name])} {words}"
             for name, words in (
-                ("records_lost", "records lost"),
+                ("records_lost", "records lost" if row.get("records_lost") != 1 else "record lost"),
                 ("records_diverged", "offsets diverged"),
                 ("longest_no_writes_us", "without writes"),
                 ("longest_stalled_us", "stalled"),
-                ("batches_given_up", "batches given up"),
-                ("transactions_hanging", "hanging transactions"),
-                ("records_never_delivered", "records never processed"),
             )
             if (row.get(name) or 0) > (NOTICE if name.endswith("_us") else 0)
         ]
-        items.append((str(row["session"]), ", ".join(felt) or "no harm"))
+        felt += [f"{harm.figure} {harm.words}" for harm in client_harms(row)]
+        items.append((str(row["session"]), ", ".join(felt) or "no harm", accounts.get(row["session"], [])))
     table = "overview" if overview.count > MOST else "comparison"
     return {"heading": f"{overview.count:,} sessions, the worst first", "sessions": items, "table": table}
 

@@ -204,7 +204,7 @@ class Incident:
             refused = self._refused()
             text = f"No partition was without reads or writes for more than {format_duration(NOTICE)}{refused}."
             found.append(Sentence(label, text, "produce_latency"))
-        found += [Sentence("", f"{harm.figure} {harm.words}.", harm.table, True) for harm in _client_harms(self._figures)]
+        found += [Sentence("", f"{harm.figure} {harm.words}.", harm.table, True) for harm in client_harms(self._figures)]
         return found
 
     def _refused(self) -> str:
@@ -274,10 +274,10 @@ def harms(report: Report, incidents: Sequence[Incident]) -> list[Harm]:
         found.append(Harm(format_duration(outages[0].lasts), words, "unavailability"))
     elif closed > NOTICE:
         found.append(Harm(format_duration(closed), "longest time without reads", "unavailability"))
-    return found + _client_harms(figures)
+    return found + client_harms(figures)
 
 
-def _client_harms(figures: Row) -> list[Harm]:
+def client_harms(figures: Row) -> list[Harm]:
     """Return what clients felt in other ways than by waiting for reads and writes."""
     held = figures.get("longest_held_us") or 0
     found = [

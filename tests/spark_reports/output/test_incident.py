@@ -12,7 +12,7 @@ from spark_reports.compute.load_logs import needed_kinds_and_columns
 from spark_reports.output import axis, html
 from spark_reports.output.incident import NOTICE, Incident, harms
 from spark_reports.summaries.registry import SUMMARIES
-from spark_reports.tables.result import Report
+from spark_reports.tables.result import Report, Result
 from tests.spark_reports.conftest import Reported
 from tests.spark_reports.output.pages import result
 
@@ -109,6 +109,19 @@ def test_a_loss_names_its_offsets_and_what_led_to_it() -> None:
 def test_an_outage_that_lasts_says_so() -> None:
     _, sentences = account(report([window("writes", "no leader", 5 * SECOND, 60 * SECOND)]))
     assert sentences["How long"] == "From 5s on. It had not ended when the session did (1m00s): orders-0."
+
+
+def test_sessions_are_ranked_each_with_its_account() -> None:
+    one = report([window("writes", "no leader", 5 * SECOND, 60 * SECOND)], lost=2)
+    figures = {"session": "s", "end_us": 60 * SECOND, "records_lost": 2, "longest_no_writes_us": 55 * SECOND, "batches_given_up": 1}
+    calm = {**figures, "session": "calm", "records_lost": 0, "longest_no_writes_us": NOTICE, "batches_given_up": 0}
+    sessions = [{"session": name, "release": "4.3", "events": 9, "end_us": 60 * SECOND} for name in ("calm", "s")]
+    also = Result("story", "", "", one.drawn[0].columns, [*one.drawn[0].rows, ("calm", *one.drawn[0].rows[0][1:])])
+    others = [table for table in one.tables if table.name not in ("sessions", "overview")]
+    page = html.render(Report([result("sessions", sessions), result("overview", [figures, calm]), *others], figures, [also]))
+    assert "<li><b>s</b>: 2 records lost, 55s without writes, 1 batch that a producer gave up on</li>" in page
+    assert "<li><b>calm</b>: no harm<details><summary>What happened</summary>" in page
+    assert "What happened in s, the worst session" in page
 
 
 def test_the_command_of_a_moment_is_safe_to_paste() -> None:
