@@ -172,7 +172,8 @@ def text_picture(cells: Sequence[CellResult[Any]], panels: Sequence[Panel]) -> l
     lines = []
     for panel in panels:
         axis = _axis(panel, cells)
-        lines.append(f"    {panel.title}, with 95% intervals")
+        known = any(estimate.low < estimate.high for cell in cells if (estimate := panel.estimate(cell)) is not None)
+        lines.append(f"    {panel.title}{', with 95% intervals' if known else ''}")
         for cell in cells:
             field = [" "] * COLUMNS
             estimate = panel.estimate(cell)
