@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Generator
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 import pytest
@@ -17,9 +19,11 @@ from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.units import SECOND
 from scenarios.questions.all_questions import QUESTIONS, AnswerTask
-from scenarios.questions.asked import Answer, AskedCluster, Branch
-from scenarios.questions.restarts import made_worse, safe_sets, without
+from scenarios.questions.asked import Answer, AskedCluster, Branch, seconds
+from scenarios.questions.restarts import _wait_for_stop, made_worse, safe_sets, without
 from tui.cli import main
+
+T = TypeVar("T")
 
 
 def asked(cluster: Cluster) -> AskedCluster:
@@ -40,6 +44,16 @@ def of(replicas: tuple[tuple[int, ...], ...], brokers: int = 3, release: str = "
     ids = range(1, brokers + 1)
     spec = ClusterSpec(brokers=tuple(BrokerSpec(id, rack=racks[id - 1] if racks else None) for id in ids), topics=(topic,))
     return Cluster(spec, RELEASES[release])
+
+
+def test_durations_for_people() -> None:
+    assert [seconds(time) for time in (999_999, 1_000_000, 1_249_999, 1_250_001, 12_340_000)] == [
+        "999.999ms",
+        "1s",
+        "1.2s",
+        "1.3s",
+        "12.3s",
+    ]
 
 
 def test_may_i_stop() -> None:
@@ -159,6 +173,38 @@ def test_what_breaks() -> None:
     later = answer(cluster, "what-breaks")
     assert "brokers, once every broker is back and every replica in sync:" in later.lines
     assert later.verdict == "One broker is enough: without b3, 3 partitions refuse writes with acks=all."
+
+
+def test_what_breaks_says_how_replicas_are_spread() -> None:
+    """Sets of brokers that hold all replicas of a partition, and their share of all sets of so many brokers: 4 of 20."""
+    found = answer(of(((1, 2, 3), (4, 5, 6), (1, 5, 3), (2, 4, 6), (1, 2, 3)), 6, min_insync_replicas="2"), "what-breaks")
+    assert found.verdict == "No single broker does harm; two are enough: without b1 and b3, 3 partitions refuse writes with acks=all."
+    assert found.lines == (
+        "brokers, as it stands, all at once:",
+        "· 2 brokers in 10 ways, the worst b1 + b3 (3 partitions), b1 + b2 (2 partitions), b2 + b3 (2 partitions): writes with acks=all refused",
+        "· 3 brokers in 4 ways, the worst b1 + b2 + b3 (2 partitions), b1 + b3 + b5 (1 partition), b2 + b4 + b6 (1 partition): no leader; "
+        "no copy left if the disks are lost",
+        "spread: 4 different sets of 3 brokers hold 5 partitions; if 3 brokers are lost at random, they hold all replicas of some partition with "
+        "probability 20 %",
+    )
+
+
+def test_what_breaks_counts_the_controllers_that_may_fail() -> None:
+    """Three of five voters are a majority."""
+    topic = TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),))
+    brokers = tuple(BrokerSpec(broker) for broker in (1, 2, 3))
+    cluster = Cluster(ClusterSpec(brokers, (topic,), controllers=("c1", "c2", "c3", "c4", "c5")), RELEASES["4.3"])
+    for fails, line in (
+        ((), "controllers: the quorum stands while 2 more of 5 live voters fail"),
+        (("c5",), "controllers: the quorum stands while 1 more of 4 live voters fail"),
+        (("c4",), "controllers: no other voter may fail; 3 of 5 are alive"),
+    ):
+        for controller in fails:
+            cluster.do(KillController(controller))
+        cluster.run_until(cluster.now + SECOND)
+        assert answer(cluster, "what-breaks").lines[-1] == line
+    cluster.do(KillController("c3"))
+    assert not [line for line in answer(cluster, "what-breaks").lines if line.startswith("controllers")], "there is no majority to lose"
 
 
 def test_who_holds_the_high_watermark() -> None:
@@ -346,13 +392,16 @@ def test_a_copy_counts_its_events_as_if_it_were_a_run_of_its_own() -> None:
 
 
 def test_a_copy_waits_for_a_broker_as_long_as_it_may() -> None:
-    def waited(within: int) -> tuple[int | None, int]:
-        begun, task = branch.cluster.now, branch.settled(3, within * SECOND)
+    def ended(task: Generator[None, None, T]) -> tuple[T, int]:
+        begun = branch.cluster.now
         while True:
             try:
                 next(task)
             except StopIteration as end:
                 return end.value, branch.cluster.now - begun
+
+    def waited(within: int) -> tuple[int | None, int]:
+        return ended(branch.settled(3, within * SECOND))
 
     cluster = of(((1, 2, 3), (1, 2)))
     cluster.run_until(40 * SECOND)
@@ -360,6 +409,8 @@ def test_a_copy_waits_for_a_broker_as_long_as_it_may() -> None:
     assert waited(60) == (0, 0)
     branch.do(Kill(3))
     assert waited(45) == (None, 45 * SECOND)
+    assert ended(_wait_for_stop(branch, 3)) == ("", 0)
+    assert ended(_wait_for_stop(branch, 2)) == ("its controlled shutdown does not end", 120 * SECOND)
     branch.do(Start(3))
     time, passed = waited(60)
     assert time == passed

@@ -11,12 +11,13 @@ import pytest
 from core.kafka import errors, events
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
 from core.kafka.zookeeper_server.paths import PartitionState
-from core.kafka.zookeeper_server.protocol import NO_NODE, NODE_EXISTS, OK, Result
+from core.kafka.zookeeper_server.protocol import BAD_VERSION, NO_NODE, NODE_EXISTS, OK, Result
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
@@ -232,6 +233,8 @@ def test_a_controller_that_learns_of_another_one_resigns() -> None:
     run.run_until(SECOND)
     (controller,) = [broker.kafka_controller for broker in run.brokers.values() if broker.kafka_controller.active]
     winner = controller.broker.id % 4 + 1
+    controller._election_completed((Result(NODE_EXISTS), Result(OK, data=controller.broker.id)))
+    assert controller.active, "it is the controller already"
     controller._election_completed((Result(NODE_EXISTS), Result(OK, data=winner)))
     assert not controller.active
     ((address, _, reason, _),) = [event[4:] for event in told if event[3] == events.ControllerResigned.kind]
@@ -287,3 +290,62 @@ def test_by_hand_each_isr_change_is_published_at_once_and_the_first_publication_
             run.do(act)
     published = [events.decode(event) for event in told if event[3] == events.IsrChangesPublished.kind]
     assert [(event.partitions, event.rested_us, event.since_us) for event in published] == [(1, 0, 80 * SECOND), (1, 0, 20 * SECOND)]  # type: ignore[attr-defined]
+
+
+def test_a_broker_whose_isr_write_fails_keeps_the_isr_and_publishes_nothing() -> None:
+    """`ZkIsrManager`: the version of the state znode has changed, so somebody else has changed the partition."""
+    run = cluster("2.4", [])
+    run.run_until(SECOND)
+    leader = run.brokers[1]
+    partition, manager = leader.partitions[HERE], leader.isr_manager
+    assert manager is not None
+    item = AlterPartitionItem(HERE, partition.leader_epoch, partition.partition_epoch, (1,), (), 0)
+    manager._written((Result(BAD_VERSION),), item)
+    assert (partition.isr, list(manager.changes)) == ((1, 2), [])
+
+
+def test_requested_elections_that_are_not_possible_are_refused() -> None:
+    """`KafkaController#processReplicaLeaderElection`: no replica is alive, or the preferred replica is not."""
+    told: list[tuple] = []
+    run = cluster("2.4", told)
+    for broker in (1, 2):
+        run.do(acts.Kill(broker))
+    run.run_until(20 * SECOND)
+    run.do(acts.Elect("unclean", HERE))
+    run.run_until(21 * SECOND)
+    run.do(acts.Elect("preferred", MOVING))
+    run.run_until(22 * SECOND)
+    assert [event[4:] for event in told if event[3] == events.ElectionRefused.kind] == [
+        ("here", 0, "unclean", errors.ELIGIBLE_LEADERS_NOT_AVAILABLE),
+        ("moving", 0, "preferred", errors.PREFERRED_LEADER_NOT_AVAILABLE),
+    ]
+
+
+def test_a_new_partition_has_the_version_of_its_new_znode() -> None:
+    """`PartitionStateMachine#initializeLeaderAndIsrForPartitions` creates the znode, whose version is then 0."""
+    run = cluster("2.4", [])
+    run.run_until(SECOND)
+    run.do(acts.CreateTopic("new", replicas=((3, 4),)))
+    run.run_until(2 * SECOND)
+    new = TopicPartition("new", 0)
+    (controller,) = [broker.kafka_controller for broker in run.brokers.values() if broker.kafka_controller.active]
+    assert controller.context.states[new] == PartitionRegistration((3, 4), (3, 4), 3, 0, 0)
+    assert run.brokers[3].partitions[new].partition_epoch == 0
+    run.do(acts.Kill(4))
+    run.run_until(20 * SECOND)
+    assert run.partition_view(new).isr == (3,)
+
+
+def test_a_broker_whose_session_expires_is_fenced_until_it_has_registered_again() -> None:
+    """`KafkaController#processRegisterBrokerAndReelect`."""
+    run = cluster("2.4", [])
+    run.run_until(SECOND)
+    (controller,) = [broker for broker in run.brokers.values() if broker.kafka_controller.active]
+    run.do(acts.Pause(controller.id))
+    run.run_until(20 * SECOND)
+    run.do(acts.Resume(controller.id))
+    seen = {}
+    while run.now < 21 * SECOND:
+        run.step()
+        seen[controller.context.fenced, controller.registration.incarnation, controller.kafka_controller.active] = None
+    assert list(seen) == [(False, controller.incarnation, True), (True, -1, False), (False, controller.incarnation, False)]
