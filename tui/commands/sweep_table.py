@@ -30,7 +30,7 @@ def render(outcome: SweepResult[Any], file: IO[str]) -> None:
     for word in shown.name_headings(outcome):
         table.add_column(Text(escape_value(word)))
     for head in shown.headings:
-        table.add_column(head, justify="right")
+        table.add_column(head, justify="right", overflow="fold")
     for cell in outcome.cells:
         texts = (str(cell.cell.number), *shown.names(outcome, cell), *shown.numbers(cell))
         table.add_row(*(Text(escape_value(text)) for text in texts))

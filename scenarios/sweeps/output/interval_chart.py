@@ -7,6 +7,7 @@ one is below the other. The terminal shows the same panels as text.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any, Final
@@ -144,11 +145,17 @@ def _drawn(cells: Sequence[CellResult[Any]], panels: Sequence[Panel], label: str
             middle = top + row * number + (ROW / 2 if wide else 1.5 * ROW)
             if place == 0 or not wide:
                 room = int((left if wide else span) / LETTER)
-                fitting = escape(text) if len(text) <= room else f"<title>{escape(text)}</title>{escape(text[: room - 2])}…"
+                fitting = escape(text) if len(text) <= room else f"<title>{escape(text)}</title>{escape(_shortened(text, room))}"
                 x, y = (4, middle + 4) if wide else (start, middle - 0.6 * ROW)
                 parts.append(f'<text x="{x}" y="{y:.1f}">{fitting}</text>')
             parts += _interval(panel.estimate(cell), axis, start, span, middle, losing=panel.losing(cell), title=text)
     return "".join(parts) + "</svg>"
+
+
+def _shortened(text: str, room: int) -> str:
+    """Return a name that is too long with its long words cut, so that the values between them remain, and then cut at the end."""
+    text = re.sub(r"[\w.]{14,}", lambda word: f"{word[0][:11]}…", text)
+    return text if len(text) <= room else f"{text[: room - 2]}…"
 
 
 def _interval(estimate: Estimate | None, axis: _Axis, start: float, span: float, middle: float, *, losing: bool, title: str) -> list[str]:

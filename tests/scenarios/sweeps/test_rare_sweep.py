@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 from pyarrow import parquet
 
@@ -20,6 +21,7 @@ from scenarios.sweeps.execution.rounds import sweep_runs
 from scenarios.sweeps.execution.workers import ThisProcess
 from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.grid_file.read_grid import read_grid
+from scenarios.sweeps.output.interval_chart import picture
 from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.output.result_files import write_results
 from scenarios.sweeps.statistics.cell_results import SweepResult
@@ -67,6 +69,8 @@ def test_what_is_written_and_shown(done: tuple[SweepResult, Path]) -> None:
     assert "by the formula" in table.getvalue()
     assert "2+: 0 of 4 (≤ " in table.getvalue()
     assert (out / "sweep.html").read_text().count("<svg") == 2
+    long = attrs.evolve(one, cell=attrs.evolve(one.cell, name="unclean.leader.election.enable true, min.insync.replicas 2, acks all"))
+    assert "1  unclean.lea… true, min.insync.… 2, acks all" in picture([long], shown.panels(result), "")
 
 
 def test_a_loss_is_there_as_a_scenario_that_holds(done: tuple[SweepResult, Path]) -> None:
