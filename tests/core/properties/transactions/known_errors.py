@@ -43,16 +43,16 @@ def _elected_when_committed(coordinator: Any, partition: int, coordinator_epoch:
     end = broker.disk.logs[tp].leo
 
     def check(about: object = None) -> None:
-        hosted = broker.replicas.hosted.online.get(tp)
+        hosted = coordinator.states.replicas.hosted.online.get(tp)
         if hosted is None or not hosted.is_leader or hosted.leader_epoch != coordinator_epoch:
             return
         if hosted.log.high_watermark >= end:
             _ELECTED(coordinator, partition, coordinator_epoch)
         else:
-            broker.timer(CHECK, timer)
+            broker.node.timer(CHECK, timer)
 
     timer = f"load {tp} in epoch {coordinator_epoch}"
-    broker.timers[timer] = check
+    broker.node.timers[timer] = check
     check()
 
 
