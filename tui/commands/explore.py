@@ -80,8 +80,8 @@ def add_commands(commands: Any) -> None:
         action="store_true",
         help="let time stand still, and try all orders of a few records, fetches and faults in a cluster with one partition",
     )
-    explore.add_argument("--records", metavar="N", default="2", help="with --by-hand: the number of records (default: 2)")
-    explore.add_argument("--fetches", metavar="N", default="2", help="with --by-hand: the number of fetches (default: 2)")
+    explore.add_argument("--records", metavar="N", help="with --by-hand: the number of records (default: 2)")
+    explore.add_argument("--fetches", metavar="N", help="with --by-hand: the number of fetches (default: 2)")
     explore.add_argument("--max-seconds", metavar="S", help="stop the search after a number of seconds of real time")
     explore.add_argument(
         "--evidence", action="store_true", help="also print what was tried, at which moments, and what the runs came across"
@@ -95,6 +95,7 @@ def add_commands(commands: Any) -> None:
 
 def _explore(arguments: argparse.Namespace) -> int:
     from scenarios.conditions.conditions import Names
+    from scenarios.errors import InputError
     from scenarios.exploration.evidence import evidence_as_data, evidence_lines
     from scenarios.exploration.exploration import explore
     from scenarios.exploration.player import Bounds
@@ -111,6 +112,9 @@ def _explore(arguments: argparse.Namespace) -> int:
         from tui.commands.explore_by_hand import explore_by_hand
 
         return explore_by_hand(arguments, _start(arguments), partial(_goal, arguments.goal))
+    for option in ("records", "fetches"):
+        if getattr(arguments, option) is not None:
+            raise InputError(f"--{option}: is for a search by hand; add --by-hand, or omit this option")
     faults = _faults(arguments.faults)
     at_most = _number("--at-most", arguments.at_most, "a number of faults", 0, MOST_FAULTS)
     processes = _number("--processes", arguments.processes, "a number of processes", 1, MOST_PROCESSES)

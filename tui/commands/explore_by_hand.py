@@ -21,8 +21,15 @@ if TYPE_CHECKING:
 USUAL: Final = "kill,restart"
 """The kinds of faults that a search by hand tries unless others are named."""
 
+USUAL_NUMBER: Final = "2"
+"""The number of records, and of fetches, unless another one is given."""
+
 MOST: Final = 9
 """The largest number of records, fetches, or faults."""
+
+
+TIMELINE_ONLY: Final = {"within": "30s", "begin": None, "prune": None, "processes": "1", "evidence": False}
+"""The options that have no meaning if time stands still, with their defaults."""
 
 
 def explore_by_hand(arguments: argparse.Namespace, start: Start, goal_of: Callable[[Names], Goal]) -> int:
@@ -32,6 +39,11 @@ def explore_by_hand(arguments: argparse.Namespace, start: Start, goal_of: Callab
     from scenarios.exploration.by_hand import HandSearch
     from scenarios.io.termination_signals import raise_on_signals
 
+    for option, default in TIMELINE_ONLY.items():
+        if getattr(arguments, option) != default:
+            raise InputError(
+                f"--{'from' if option == 'begin' else option}: has no meaning by hand, where time stands still; omit this option"
+            )
     bounds, seconds = _bounds(arguments), max_seconds_of(arguments.max_seconds)
     topics = {topic.name: topic.partitions for topic in start.spec.topics}
     goal = goal_of(Names(topics=topics, brokers=frozenset(broker.id for broker in start.spec.brokers)))
@@ -74,7 +86,7 @@ def _bounds(arguments: argparse.Namespace) -> Bounds:
         if word not in HAND_FAULTS:
             raise InputError(f"--faults: '{word[:40]}' is not a kind of fault by hand; {did_you_mean(word, list(HAND_FAULTS))}")
     at_most = _number(arguments.at_most, "--at-most")
-    records, fetches = _number(arguments.records, "--records"), _number(arguments.fetches, "--fetches")
+    records, fetches = _number(arguments.records or USUAL_NUMBER, "--records"), _number(arguments.fetches or USUAL_NUMBER, "--fetches")
     return Bounds(records, fetches, dict.fromkeys(words, at_most), at_most, arguments.acks)
 
 

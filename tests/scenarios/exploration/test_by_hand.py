@@ -207,6 +207,7 @@ def test_the_command_proves_that_there_is_none(script: Path, capsys: pytest.Capt
         (["--records", "10"], "--records: '10' is not a number from 0 to 9"),
         (["--faults", "isolate"], "--faults: 'isolate' is not a kind of fault by hand; "),
         (["--goal", "leader(nope-0) == none"], "--goal: unknown topic 'nope'"),
+        (["--within", "10s"], "--within: has no meaning by hand, where time stands still; "),
     ],
 )
 def test_mistakes_are_one_line(options: list[str], said: str, script: Path, capsys: pytest.CaptureFixture[str]) -> None:
