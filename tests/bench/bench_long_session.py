@@ -2,6 +2,7 @@
 
     python tests/bench/bench_long_session.py          # half a virtual hour
     python tests/bench/bench_long_session.py 24       # a virtual day, which takes about twenty minutes
+    python tests/bench/bench_long_session.py 2 30     # two virtual hours, in which a broker is killed or started every 30 virtual seconds
 
 The playground runs its default cluster (three brokers, 220 records per second) in a pseudo-terminal of 200×60. The engine runs the same cluster
 in the same run, without a screen, history, or events. Both speeds are virtual seconds per second of CPU time, because the machine might do
@@ -24,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench_playground import FPS, Terminal, told
 
 from core.kafka.release import CURRENT
+from core.lab.acts import Kill, Start
 from core.lab.cluster import Cluster
 from core.sim.units import SECOND
 from tui.session.loading import DEFAULT_ACTS, DEFAULT_SPEC, load_session
@@ -48,8 +50,11 @@ def resident() -> float:
     return next(int(field.split()[1]) for field in fields if field.startswith("VmRSS")) / 1024
 
 
-def playground(hours: float) -> None:
-    """Run the playground as fast as it can, and send samples: virtual time in hours, memory in MB, CPU time in seconds."""
+def playground(hours: float, fault_interval: float) -> None:
+    """Run the playground as fast as it can, and send samples: virtual time in hours, memory in MB, CPU time in seconds.
+
+    If `fault_interval`, in virtual seconds, is not 0, a broker is killed or started that often.
+    """
     from tui.app.playground import Playground
     from tui.main_screen.display_options import DisplayOptions
 
@@ -58,14 +63,30 @@ def playground(hours: float) -> None:
     session.playback.set_speed(AS_FAST_AS_IT_CAN)
     app = Playground(loaded, DisplayOptions(fps=FPS))
     samples: list[tuple[float, float, float]] = []
+    faults = 0
+
+    def fault() -> None:
+        """Kill the next broker, or start the one that was killed last, if it is time to."""
+        nonlocal faults
+        if fault_interval and session.history.cluster.now >= (faults + 1) * fault_interval * SECOND:
+            broker = faults // 2 % len(DEFAULT_SPEC.brokers) + 1
+            session.history.do(Start(broker) if faults % 2 else Kill(broker))
+            faults += 1
 
     async def watch() -> None:
         for number in range(SAMPLES + 1):
             while session.history.cluster.now < number / SAMPLES * hours * 3600 * SECOND:
-                await asyncio.sleep(0.2)
+                fault()
+                await asyncio.sleep(0.05)
             samples.append((session.history.cluster.now / SECOND / 3600, resident(), time.process_time()))
         cache = session.history.keyframe_cache
-        told(samples=samples, frames=app.main_screen.garbage.frames, keyframes=len(cache.keyframes), wall=time.perf_counter() - began)
+        told(
+            samples=samples,
+            faults=faults,
+            frames=app.main_screen.garbage.frames,
+            keyframes=len(cache.keyframes),
+            wall=time.perf_counter() - began,
+        )
         app.exit(0)
 
     tasks = []
@@ -85,11 +106,11 @@ def engine() -> float:
     return ENGINE_SECONDS / (time.process_time() - start)
 
 
-def main(hours: float = HOURS) -> int:
+def main(hours: float = HOURS, fault_interval: float = 0) -> int:
     """Run the benchmark. Return 1 if the session needs more memory than it may."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "out"
-        terminal = Terminal([__file__, "playground", str(hours)], out)
+        terminal = Terminal([__file__, "playground", str(hours), str(fault_interval)], out)
         terminal.drain()
         if not out.exists():
             raise SystemExit(f"bench: the playground ended without results: {terminal.log[-2000:].decode(errors='replace')}")
@@ -101,7 +122,8 @@ def main(hours: float = HOURS) -> int:
     half = samples[len(samples) // 2]
     reached = (last - first) * 3600 / (ended - began)
     print(
-        f"growth in the second half: {(most - half[1]) / max(last - half[0], 1e-9):.1f} MB per virtual hour; {found['keyframes']} keyframes"
+        f"growth in the second half: {(most - half[1]) / max(last - half[0], 1e-9):.1f} MB per virtual hour; {found['keyframes']} keyframes; "
+        f"{found['faults']:,} kills and starts"
     )
     print(
         f"as fast as it can: {reached:.0f} virtual seconds per second of CPU time, {reached / alone:.0%} of the engine alone ({alone:.0f}); "
@@ -112,6 +134,6 @@ def main(hours: float = HOURS) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["playground"]:
-        playground(float(sys.argv[2]))
+        playground(*map(float, sys.argv[2:4]))
     else:
-        sys.exit(main(*map(float, sys.argv[1:2])))
+        sys.exit(main(*map(float, sys.argv[1:3])))
