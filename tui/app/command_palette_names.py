@@ -11,7 +11,6 @@ from textual.markup import escape
 
 from scenarios.io.escaping import escape_value
 from tui.actions.all_actions import ACTIONS
-from tui.actions.entries import KEY, SCREEN, TERM
 from tui.rendering.glossary import all_terms, states_of_partitions
 from tui.rendering.states import STATUS_LOOKS, short_state
 
@@ -59,6 +58,8 @@ def known(main_screen: MainScreen, query: str) -> list[Named]:
     query = query.strip().lower()
     if len(query) < SHORTEST:
         return []
+    from tui.actions.entries import KEY, SCREEN, TERM
+
     return [
         (2, f"{entry.sort} {entry.name}", entry.title, functools.partial(_open, main_screen, entry))
         for entry in _index().find(query, MOST_KNOWN)
@@ -69,6 +70,8 @@ def known(main_screen: MainScreen, query: str) -> list[Named]:
 
 def _open(main_screen: MainScreen, entry: Entry) -> None:
     """Start a lesson, or do an action; show what is known of everything else."""
+    from tui.actions.entries import KEY, SCREEN
+
     if entry.sort == "lesson":
         from scenarios.lessons.lessons_library import find_lesson
         from tui.lessons.lessons_page import lesson_target
