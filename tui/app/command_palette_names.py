@@ -58,7 +58,7 @@ def known(main_screen: MainScreen, query: str) -> list[Named]:
     query = query.strip().lower()
     if len(query) < SHORTEST:
         return []
-    from tui.actions.entries import KEY, SCREEN, TERM
+    from tui.app.index_entries import KEY, SCREEN, TERM
 
     return [
         (2, f"{entry.sort} {entry.name}", entry.title, functools.partial(_open, main_screen, entry))
@@ -70,7 +70,7 @@ def known(main_screen: MainScreen, query: str) -> list[Named]:
 
 def _open(main_screen: MainScreen, entry: Entry) -> None:
     """Start a lesson, or do an action; show what is known of everything else."""
-    from tui.actions.entries import KEY, SCREEN
+    from tui.app.index_entries import KEY, SCREEN
 
     if entry.sort == "lesson":
         from scenarios.lessons.lessons_library import find_lesson
@@ -86,7 +86,7 @@ def _open(main_screen: MainScreen, entry: Entry) -> None:
 @functools.cache
 def _index() -> Index:
     """Return the index of `isrlab find`. Building it takes some milliseconds, so that is done when somebody first searches."""
-    from tui.actions.entries import index
+    from tui.app.index_entries import index
 
     return index()
 

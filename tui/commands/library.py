@@ -98,7 +98,7 @@ def _share(arguments: argparse.Namespace) -> int:
 def _find(arguments: argparse.Namespace) -> int:
     from scenarios.errors import InputError
     from scenarios.finding.index import as_lines
-    from tui.actions.entries import index
+    from tui.app.index_entries import index
 
     question = " ".join(arguments.words)
     found = index().find(question, 10_000 if arguments.all else 12)

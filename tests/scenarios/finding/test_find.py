@@ -12,7 +12,7 @@ from scenarios.finding.error_meanings import ERROR_MEANINGS, EXCEPTIONS, LIBRDKA
 from scenarios.finding.index import Entry, Index
 from scenarios.finding.synonyms import SYNONYMS
 from tui.actions.all_actions import ACTIONS
-from tui.actions.entries import index
+from tui.app.index_entries import index
 from tui.cli import main
 
 
