@@ -85,7 +85,7 @@ def assert_statements_are_true(cluster: Cluster) -> None:
         fetcher, session, request = poll.client_end, poll.server_end, poll.request
         if poll.silent:
             assert isinstance(session, FetchSession)
-            assert not session.dirty
+            assert not session.to_send
             assert not (poll.elided and session.parked)
         if isinstance(fetcher, Fetcher) and isinstance(request, FetchRequest) and fetcher.in_flight == request.correlation:
             assert fetcher.is_idle()
