@@ -381,6 +381,14 @@ def test_rcm_10_balancing() -> None:
     assert (bench.partition(2).leader, list(bench.controller.registry.index.unbalanced)) == (0, [])
 
 
+def test_without_the_guard_a_replica_outside_the_isr_leads_even_if_nobody_knows_the_logs() -> None:
+    bench = ControllerBench(CURRENT.without(("elect-from-isr",)), brokers=(1, 2, 3))
+    bench.create((1, 2, 3))
+    assert alter(bench, (1,)) == errors.NONE
+    bench.fence(1)
+    assert bench.partition().leader == 2, "all logs count as empty, so that the first replica leads"
+
+
 def test_rcm_10_a_pass_ends_after_the_maximum_number_of_elections(monkeypatch: pytest.MonkeyPatch) -> None:
     """`MAX_ELECTIONS_PER_IMBALANCE`: `#maybeBalancePartitionLeaders` and `#maybeElectUncleanLeaders`."""
     monkeypatch.setattr(replication_control_manager, "MAX_ELECTIONS", 1)

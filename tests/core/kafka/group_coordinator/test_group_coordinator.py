@@ -10,7 +10,7 @@ from core.kafka.group_coordinator.classic_group.classic_group_member import Clas
 from core.kafka.group_coordinator.classic_group.group_state import GroupState
 from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset
 from core.kafka.group_coordinator.group_requests import NOT_A_MEMBER, GroupMembership, OffsetCommitRequest, OffsetFetchRequest
-from core.kafka.group_coordinator.offsets_log import CommittedOffset
+from core.kafka.group_coordinator.offsets_log import CommittedOffset, OffsetKey, OffsetRecord, records_bytes
 from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -272,3 +272,11 @@ def test_commits_below_min_isr(release: str, grows: bool) -> None:
         run.do(acts.Start(broker))
     run.run_until(run.now + 60 * SECOND)
     assert raw.committed() == (8 if grows else 1)
+
+
+def test_the_size_of_a_batch_of_offsets() -> None:
+    """The header of a batch has 61 bytes. Names count with their bytes in UTF-8, tombstones have no value."""
+    short, long = OffsetKey("g", TopicPartition("t", 0)), OffsetKey("gä", TopicPartition("topic", 1))
+    committed = CommittedOffset(5, 0, 0, "note")
+    batches: list[tuple[OffsetRecord, ...]] = [(), ((short, None),), ((short, committed),), ((long, None), (short, committed))]
+    assert [records_bytes(each) for each in batches] == [61, 83, 105, 133]
