@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from scenarios.io.standard_streams import print_json, print_lines, print_messages
 from tui.arguments.options import add_groups_option, add_run_options, max_seconds_of, release_of, seed_of, time_of
 from tui.arguments.sources import describe_text, import_texts, looks_like_log
-from tui.commands.explore_progress import Progress
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
+from tui.terminal.progress_line import ProgressLine
 
 if TYPE_CHECKING:
     from scenarios.conditions.conditions import Names
@@ -130,7 +130,7 @@ def _explore(arguments: argparse.Namespace) -> int:
     goal = _goal(arguments.goal, start.names())
     name = Path(arguments.target).stem
     request = Request(start, goal.condition.text, tuple([fault.word for fault in faults]), at_most, within, prune)
-    progress = Progress()
+    progress = ProgressLine()
     with raise_on_signals(), contextlib.ExitStack() as stack:
         plays = stack.enter_context(Processes(request, processes)) if processes > 1 else None
         outcome = explore(start, Bounds(goal, faults, at_most, within, prune), name, partial(_tell, progress), seconds, plays)
@@ -250,7 +250,7 @@ def _with_guards(start: Start, guarded: Start, goal: Goal, outcome: Exploration)
     return [with_guards(start, guarded.release, goal, each) for each in outcome.found]
 
 
-def _tell(progress: Progress, layer: Layer) -> None:
+def _tell(progress: ProgressLine, layer: Layer) -> None:
     progress.show(f"{_faults_in_words(layer.faults)}: {layer.runs:,} runs, {layer.situations:,} situations")
 
 

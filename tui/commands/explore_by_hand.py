@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.io.standard_streams import print_json, print_lines
 from tui.arguments.options import max_seconds_of
-from tui.commands.explore_progress import Progress
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
+from tui.terminal.progress_line import ProgressLine
 
 if TYPE_CHECKING:
     from scenarios.conditions.conditions import Names
@@ -56,7 +56,7 @@ def explore_by_hand(arguments: argparse.Namespace, start: Start, goal_of: Callab
         search = HandSearch(start.spec, release, start.seed, goal, bounds)
     except ValueError as wrong:
         raise InputError(f"--by-hand: {wrong}") from None
-    progress = Progress()
+    progress = ProgressLine()
     with raise_on_signals():
         outcome = search.run(
             name, compare=True, seconds=seconds, tell=lambda states, taken: progress.show(f"{states:,} states, {taken:,} choices")

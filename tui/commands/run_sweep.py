@@ -135,7 +135,7 @@ def main_sweep(
     if as_json:
         print_json(json_of(result))
     elif html is None or not is_stdout(html):
-        from tui.commands.sweep_table import render
+        from tui.rendering.sweep_table import render
 
         render(result, styled(sys.stdout))
     sys.stdout.flush()

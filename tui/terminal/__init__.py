@@ -1,1 +1,1 @@
-"""The modules between Textual and the terminal or browser: driver, compositor, filters, and server."""
+"""The modules between Textual and the terminal or browser, and the line that shows progress without Textual."""

@@ -24,8 +24,8 @@ from scenarios.sweeps.simulation.models.experiment import MODELS, ModelCell, Ran
 from scenarios.sweeps.simulation.runs import Chunk, from_text, simulate_chunk, to_text
 from scenarios.sweeps.statistics.cell_results import SweepResult
 from tests.spark_reports.output.browser import browser, chromium
-from tui.commands import sweep_table
 from tui.commands.run_sweep import main_sweep
+from tui.rendering import sweep_table
 
 TEXT = """\
 sweep: small

@@ -26,8 +26,8 @@ from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.output.result_files import write_results
 from scenarios.sweeps.statistics.cell_results import SweepResult
 from tests.scenarios.sweeps.grids import RARE
-from tui.commands import sweep_table
 from tui.commands.run_sweep import main_sweep
+from tui.rendering import sweep_table
 
 FILES = ("runs.csv", "cells.csv", "cells.json", "strata.csv", "sweep.html")
 

@@ -17,7 +17,7 @@ from scenarios.sweeps.simulation.kafka.experiment import KafkaRun
 from scenarios.sweeps.statistics.cell_results import SweepResult, cell_result
 from tests.scenarios.sweeps.grids import small
 from tests.spark_reports.output.browser import browser, chromium, pixels
-from tui.commands import sweep_table
+from tui.rendering import sweep_table
 
 
 def outcome() -> SweepResult:

@@ -15,7 +15,7 @@ _EVERY: Final = 0.5
 """The least time between two lines, in seconds."""
 
 
-class Progress:
+class ProgressLine:
     """A line that says how far a search is. It is not shown if stderr is not a terminal."""
 
     def __init__(self) -> None:
