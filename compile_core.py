@@ -28,7 +28,7 @@ HOT: Final = (
     "kafka/broker/follower/truncation", "kafka/broker/hosted_partitions", "kafka/broker/kafka_config", "kafka/broker/partition",
     "kafka/broker/purgatory/delayed_operations", "kafka/broker/purgatory/delayed_produce", "kafka/broker/purgatory/produce_response",
     "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/replication_quota", "kafka/broker/requests/fetch_manager",
-    "kafka/broker/requests/fetch_session", "kafka/broker/requests/leader_append", "kafka/broker/requests/follower_fetch",
+    "kafka/broker/requests/fetch_session", "kafka/broker/requests/follower_fetch", "kafka/broker/requests/leader_append",
     "kafka/clients/accumulator/producer_batch", "kafka/clients/accumulator/record_accumulator", "kafka/clients/client",
     "kafka/clients/consumer/consumer", "kafka/clients/producer/in_flight_batches", "kafka/clients/producer/producer",
     "kafka/clients/producer/send_calls", "kafka/clients/producer/sender", "kafka/log/cleaner/compacted_term",

@@ -52,7 +52,7 @@ class SenderBench(NodeBench):
             self.network.alive[broker] = True
         self.release: Release = RELEASES[release]
         self.node = self.producer = Producer("p", "t", -1, ClientContext((1, 2), self.network, self.journal, self.account))
-        self.producer.config = client_config(PRODUCER, (), self.release)
+        self.producer.config = client_config(PRODUCER, (("enable.idempotence", "true"),), self.release)
         self.term = Term(5, 1)
         self.enable()
         self.producer.refresh_metadata()
