@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import groupby
 from typing import Any, Final
 
 import attrs
@@ -24,6 +25,9 @@ Row = Mapping[str, Any]
 
 ACTS: Final = 60
 """The maximum number of acts that are marked on the axis and listed below it."""
+
+LABEL: Final = 34
+"""The maximum number of characters of a label in the lane of acts."""
 
 POINTS: Final = 120
 """The number of equal pieces of time in a curve (`summaries.chart_data`)."""
@@ -290,16 +294,18 @@ def _group_lanes(incident: Incident, end: int, marks: Sequence[int]) -> list[str
 
 
 def _marks_lane(name: str, acts: Sequence[Told], end: int, marks: Sequence[int]) -> str:
+    """Return the lane with a mark for each instant at which acts happened. A label names all acts of its instant, if there is space."""
+    instants = [(at, ", ".join(each.text for each in together)) for at, together in groupby(acts[:ACTS], lambda each: each.at)]
     parts = [
-        f'<rect class="act" x="{percent(100 * each.at / end)}" y="2" width="4" height="18"><title>{escape(escape_value(each.text))}, {format_duration(each.at)}</title></rect>'
-        for each in acts[:ACTS]
+        f'<rect class="act" x="{percent(100 * at / end)}" y="2" width="4" height="18"><title>{escape(escape_value(text))}, {format_duration(at)}</title></rect>'
+        for at, text in instants
     ]
-    labels, last = [], -100.0
-    for each in acts[:ACTS]:
-        at = 100 * each.at / end
-        if at - last > 12 and at < 90:
-            labels.append(f'<text class="quiet minor" x="{percent(at)}" y="15" dx="8">{escape(escape_value(each.text[:34]))}</text>')
-            last = at
+    labels, free = [], 0.0
+    for at, text in instants:
+        place, words = 100 * at / end, text if len(text) <= LABEL else f"{text[: LABEL - 1]}…"
+        if place >= free and place < 90:
+            labels.append(f'<text class="quiet minor" x="{percent(place)}" y="15" dx="8">{escape(escape_value(words))}</text>')
+            free = place + max(12, 0.7 * len(words))
     return _lane(name, "".join(parts + labels), 22, end, marks)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import attrs
 import pytest
 
 from core.kafka.events import KINDS
@@ -122,6 +123,17 @@ def test_sessions_are_ranked_each_with_its_account() -> None:
     assert "<li><b>s</b>: 2 records lost, 55s without writes, 1 batch that a producer gave up on</li>" in page
     assert "<li><b>calm</b>: no harm<details><summary>What happened</summary>" in page
     assert "What happened in s, the worst session" in page
+
+
+def test_acts_of_one_instant_share_a_mark_whose_label_names_them() -> None:
+    one = report([])
+    (story,) = [each for each in one.drawn if each.name == "story"]
+    also = told(6, 5 * SECOND, 6, "act", act="kill", args='{"broker": 3}')
+    rows = [*story.rows, tuple(also[column] for column in story.columns)]
+    incident = Incident(attrs.evolve(one, drawn=[attrs.evolve(story, rows=rows), *one.drawn[1:]]), "s", 60 * SECOND)
+    drawn = axis.axis(incident, [], 1)
+    assert drawn.count('y="2" width="4"') == 1
+    assert ">kill b2, kill b3</text>" in drawn
 
 
 def test_the_command_of_a_moment_is_safe_to_paste() -> None:
