@@ -8,12 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import attrs
-
 from core.sim.events import seq_of, time_of
 from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_file import open_log_file
 from scenarios.logs.log_reader import LogReader
+from spark_reports.rows.lines_to_rows import LogParts
 
 PrintLine = Callable[[str], None]
 """A function that writes a message for the user."""
@@ -26,29 +25,6 @@ BASE64: Final = "base64:"
 
 _WRITTEN_OTHERWISE: Final = re.compile(rb"\\u00.[a-f]")
 """Matches a control character that Spark escapes with uppercase digits."""
-
-
-@attrs.frozen
-class LogParts:
-    """The parts of a log that are not events.
-
-    Attributes:
-        header: the header line.
-        tail: the text after the last event.
-        events: the number of events.
-        end_us: the virtual time at which the session ended, in µs.
-        ended: whether the last line is an end line.
-        torn: whether the last line is incomplete.
-        kept: the lines that would differ if they were rebuilt from columns, by event number.
-    """
-
-    header: str
-    tail: str
-    events: int
-    end_us: int
-    ended: bool
-    torn: bool
-    kept: dict[int, str]
 
 
 def read_log_parts(path: Path) -> LogParts:

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from scenarios.logs.log_file import is_packed, open_log_file
-from spark_reports.convert.log_parts import LogParts, PrintLine
+from spark_reports.convert.log_parts import PrintLine
 from spark_reports.errors import ReportError
 from spark_reports.logs.find_logs import escape_glob
 from spark_reports.logs.session_log import session_name
 from spark_reports.logs.unpack import unpack
 from spark_reports.rows.dataset import read_dataset
-from spark_reports.rows.lines_to_rows import arrow_schema, block_to_table, line_blocks
+from spark_reports.rows.lines_to_rows import LogParts, NotStageable, arrow_schema, log_to_tables
 from spark_reports.rows.rows_to_lines import row_to_line
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION, event_columns, event_schema
 from spark_reports.rows.staging import escape_session
@@ -127,7 +127,7 @@ def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, pri
                 half.mkdir(parents=True)
                 _write_dataset(plain, ends, half / "events.parquet")
                 half.replace(dataset / f"{SESSION}={escape_session(name)}")
-            except pa.ArrowException:
+            except (pa.ArrowException, NotStageable):
                 left.append((path, ends))
                 continue
             except OSError as wrong:
@@ -143,28 +143,11 @@ def _write_dataset(path: Path, ends: LogParts, target: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    events = arrow_schema(event_columns())
-    schema = events.append(pa.field(LINE, pa.string()))
+    schema = arrow_schema(event_columns()).append(pa.field(LINE, pa.string()))
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
-
-    def alone(seq: int, t: int, kind: str, line: str) -> pa.Table:
-        return pa.Table.from_pylist([{"seq": seq, "t": t, "cause": 0, "kind": kind, LINE: line}], schema)
-
     with path.open("rb") as file, parquet.ParquetWriter(target, schema, compression="zstd", use_dictionary=texts) as writer:
-        file.readline()
-        writer.write_table(alone(0, 0, DATASET_HEADER, ends.header))
-        count = 0
-        for block in line_blocks(file, ended=ends.ended, torn=ends.torn):
-            table = block_to_table(block, events)
-            numbers = range(count + 1, count + table.num_rows + 1)
-            lines = [ends.kept.get(seq) for seq in numbers] if ends.kept else [None] * len(numbers)
-            writer.write_table(table.append_column(LINE, pa.array(lines, pa.string())))
-            count = numbers.stop - 1
-        if count != ends.events:
-            raise ReportError(
-                f"{path}: {count:,} of its {ends.events:,} events were found when isrlab read the file again; the file has changed"
-            )
-        writer.write_table(alone(count + 1, ends.end_us, DATASET_TAIL, ends.tail))
+        for table in log_to_tables(str(path), file, ends):
+            writer.write_table(table)
 
 
 def _readable(target: str) -> str:

@@ -41,6 +41,7 @@ class SessionLog:
         threads: the values of num.network.threads and num.io.threads that are set at the start. The key is the name of the setting,
             followed by a space and the broker ID if the value is for a single broker.
         readable: the path or URI that Spark reads: the file, an unpacked copy of the file, or a URI in another file system.
+        tail: the text after the last event: the end line, an incomplete line, or nothing.
     """
 
     path: str
@@ -57,6 +58,7 @@ class SessionLog:
     min_isr: dict[str, int]
     threads: dict[str, int]
     readable: Path | str
+    tail: str
 
 
 def open_log(path: Path, readable: Path | None = None) -> SessionLog:
@@ -74,7 +76,7 @@ def open_log(path: Path, readable: Path | None = None) -> SessionLog:
         events.close()
         with readable.open("rb") as file:
             start = len(file.readline())
-            last, torn = _last_line(path, file, start)
+            last, torn, tail = _last_line(path, file, start)
     except InputError as wrong:
         raise ReportError(str(wrong)) from wrong
     except RecursionError:
@@ -82,7 +84,7 @@ def open_log(path: Path, readable: Path | None = None) -> SessionLog:
     except OSError as failure:
         raise ReportError(f"{path}: cannot read this file: {failure.strerror or failure}") from failure
     end_us, count, ended = _end(last)
-    return _log(str(path), session_name(path), reader.header, reader.release, reader.spec, count, end_us, ended, torn, readable)
+    return _log(str(path), session_name(path), reader.header, reader.release, reader.spec, count, end_us, ended, torn, readable, tail)
 
 
 def dataset_log(dataset: str, session: str, header: str, tail: str, events: int, end_us: int) -> SessionLog:
@@ -107,7 +109,7 @@ def dataset_log(dataset: str, session: str, header: str, tail: str, events: int,
     ended = last is not None and last.get("end") is True
     if ended and last is not None:
         end_us, events, _ = _end(last)
-    return _log(dataset, session, head, release, spec, events, end_us, ended, bool(tail) and not ended, dataset)
+    return _log(dataset, session, head, release, spec, events, end_us, ended, bool(tail) and not ended, dataset, tail)
 
 
 def _log(
@@ -121,6 +123,7 @@ def _log(
     ended: bool,
     torn: bool,
     readable: Path | str,
+    tail: str,
 ) -> SessionLog:
     return SessionLog(
         path=path,
@@ -137,6 +140,7 @@ def _log(
         min_isr=_min_isr(header, spec),
         threads=_threads(header, spec),
         readable=readable,
+        tail=tail,
     )
 
 
@@ -167,8 +171,10 @@ def name_sessions(logs: Sequence[SessionLog]) -> list[SessionLog]:
     return [attrs.evolve(log, session=log.path) if names.count(log.session) > 1 else log for log in logs]
 
 
-def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] | None, bool]:
-    """Return the last complete line after offset `start` as an object, or None, and whether an incomplete line follows."""
+def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] | None, bool, str]:
+    """Return the last complete line after offset `start` as an object, or None, whether an incomplete line follows, and the text after the
+    last event.
+    """
     size = file.seek(0, os.SEEK_END)
     length = min(_CHUNK, size - start)
     while True:
@@ -183,9 +189,11 @@ def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] 
             raise ReportError(f"{path}: its last line is longer than {_TAIL_LIMIT >> 20} MB; no event is that long")
         length = min(length * 4, size - start)
     torn = bool(lines) and not tail.endswith(b"\n") and _object(lines[-1]) is None
-    if torn:
-        lines.pop()
-    return (_object(lines[-1]) if lines else None), torn
+    after = lines.pop() if torn else b""
+    last = _object(lines[-1]) if lines else None
+    if last is not None and last.get("end") is True:
+        after = lines[-1] + b"\n" + after
+    return last, torn, after.decode("utf-8", "backslashreplace")
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -12,10 +12,12 @@ from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+import attrs
+
 from core.kafka.events import KINDS, column_types, required_columns
-from scenarios.logs.line_decoder import MORE_CAUSES
 from scenarios.logs.log_file import MAX_LINE
-from spark_reports.rows.schema import ENVELOPE, LINE, SESSION, event_columns
+from spark_reports.errors import ReportError
+from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, ENVELOPE, LINE, MORE_CAUSES, SESSION, event_columns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,6 +36,29 @@ class NotStageable(Exception):
     """The log cannot be staged, because it differs from what this program writes, or because staging was stopped. If the log has a problem,
     Spark's parser reports it.
     """
+
+
+@attrs.frozen
+class LogParts:
+    """The parts of a log that are not events.
+
+    Attributes:
+        header: the header line.
+        tail: the text after the last event.
+        events: the number of events.
+        end_us: the virtual time at which the session ended, in µs.
+        ended: whether the last line is an end line.
+        torn: whether the last line is incomplete.
+        kept: the lines that would differ if they were rebuilt from columns, by event number.
+    """
+
+    header: str
+    tail: str
+    events: int
+    end_us: int
+    ended: bool
+    torn: bool
+    kept: dict[int, str] = attrs.field(factory=dict)
 
 
 def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
@@ -115,13 +140,13 @@ def count_unknown_columns(table: pyarrow.Table, unknown: Counter[str]) -> None:
 @functools.cache
 def _columns_of(kind: str) -> frozenset[str]:
     """Return the names of the fields that events of a kind have."""
-    return frozenset((*column_types(KINDS[kind]), MORE_CAUSES[0], *(field.name for field in ENVELOPE)))
+    return frozenset((*column_types(KINDS[kind]), MORE_CAUSES, *(field.name for field in ENVELOPE)))
 
 
 @functools.cache
 def known_columns() -> frozenset[str]:
     """Return the names of all fields that rows of events can have."""
-    return frozenset((*event_columns(), MORE_CAUSES[0], *(field.name for field in ENVELOPE), LINE, SESSION))
+    return frozenset((*event_columns(), *(field.name for field in ENVELOPE), LINE, SESSION))
 
 
 def check_rows(table: pyarrow.Table, block: bytes, before: int, kinds: Collection[str], columns: Collection[str]) -> None:
@@ -144,3 +169,48 @@ def check_rows(table: pyarrow.Table, block: bytes, before: int, kinds: Collectio
         needed = [name for name in required_columns(KINDS[kind]) if name in columns] if kind in kinds else []
         if needed and any(column.null_count for column in table.select(needed).filter(pc.equal(table["kind"], kind)).itercolumns()):
             raise NotStageable
+
+
+def log_to_tables(path: str, file: BinaryIO, parts: LogParts) -> Iterator[pyarrow.Table]:
+    """Yield the rows of a log as a dataset contains them, in the order of its lines, without the session: the header, the events, and what
+    follows them.
+
+    Args:
+        path: the path of the log, for messages.
+        file: the log, not compressed, from its start.
+
+    Raises:
+        pyarrow.ArrowInvalid, NotStageable, ValueError: a line is not an event as this program writes it.
+        ReportError: the number of events differs from that in `parts`.
+    """
+    import pyarrow as pa
+
+    columns = event_columns()
+    events = arrow_schema(columns)
+    schema = events.append(pa.field(LINE, pa.string()))
+
+    def alone(seq: int, t: int, kind: str, line: str) -> pa.Table:
+        return pa.Table.from_pylist([{"seq": seq, "t": t, "cause": 0, "kind": kind, LINE: line}], schema)
+
+    file.readline()
+    yield alone(0, 0, DATASET_HEADER, parts.header)
+    count = 0
+    for block in line_blocks(file, ended=parts.ended, torn=parts.torn):
+        table = block_to_table(block, events)
+        check_rows(table, block, count, KINDS, columns)
+        numbers = range(count + 1, count + table.num_rows + 1)
+        lines = [parts.kept.get(seq) for seq in numbers] if parts.kept else [None] * len(numbers)
+        yield table.append_column(LINE, pa.array(lines, pa.string()))
+        count = numbers.stop - 1
+    if count != parts.events:
+        raise ReportError(
+            f"{path}: {count:,} of its {parts.events:,} events were found when isrlab read the file again; the file has changed"
+        )
+    yield alone(count + 1, parts.end_us, DATASET_TAIL, parts.tail)
+
+
+def of_session(table: pyarrow.Table, session: str) -> pyarrow.Table:
+    """Add the column with the name of the session."""
+    import pyarrow as pa
+
+    return table.append_column(SESSION, pa.repeat(pa.scalar(session), table.num_rows))

@@ -31,6 +31,7 @@ from spark_reports.rows.lines_to_rows import (
     has_arrow,
     known_columns,
     line_blocks,
+    of_session,
 )
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, FREQUENT_KINDS, LINE, SESSION
 
@@ -163,7 +164,7 @@ def _stage_log(
             table = table.filter(pc.or_(pc.is_in(table["kind"], wanted), pc.invert(pc.is_in(table["kind"], known))))
             writer.write_table(table)
             few = table.filter(pc.invert(pc.is_in(table["kind"], often)))
-            infrequent_writer.write_table(_of_session(few, log.session))
+            infrequent_writer.write_table(of_session(few, log.session))
     if seq != log.events:
         raise NotStageable
     return unknown
@@ -208,7 +209,7 @@ def _stage_dataset(
                 is_mark = pc.is_in(table["kind"], pa.array(beside))
                 for row in table.filter(is_mark).select(["kind", "seq", "t", LINE]).to_pylist():
                     markers.append(MarkerRow(session, *row.values()))
-                writer.write_table(_of_session(table.filter(pc.invert(is_mark)).drop_columns(LINE), session))
+                writer.write_table(of_session(table.filter(pc.invert(is_mark)).drop_columns(LINE), session))
     return markers, unknown
 
 
@@ -244,9 +245,3 @@ def _with_session(schema: pyarrow.Schema) -> pyarrow.Schema:
     import pyarrow as pa
 
     return schema.append(pa.field(SESSION, pa.string()))
-
-
-def _of_session(table: pyarrow.Table, session: str) -> pyarrow.Table:
-    import pyarrow as pa
-
-    return table.append_column(SESSION, pa.repeat(pa.scalar(session), table.num_rows))
