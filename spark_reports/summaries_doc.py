@@ -22,7 +22,7 @@ _HEAD: Final = """# The tables of a report
 <!-- Written by `python -m spark_reports.summaries_doc` from spark_reports/summaries. -->
 
 Each table answers one question about one or more sessions. `isrlab report` prints the tables; `--json`, `-o DIR` (Parquet, or CSV with
-`--csv`), and `--html FILE` write them. A column that ends in `_us` is a time in µs of virtual time. Percentiles are exact and use the
+`--csv`), and `--html FILE` write them, and `spark_reports.summary` computes them in your own Spark session. A column that ends in `_us` is a time in µs of virtual time. Percentiles are exact and use the
 nearest-rank method, so each percentile is a value that occurred. The columns in **bold** identify a row, and rows are sorted by these columns.
 A session that was killed ends with its last event. Tests compare the tables with those of an independent implementation in plain Python.
 

@@ -71,6 +71,13 @@ def test_core_loads_the_standard_library_and_attrs_only() -> None:
     assert foreign == {"core"}
 
 
+def test_executors_that_read_logs_need_no_decoder() -> None:
+    """Spark sends the data source to executors, which have few packages."""
+    loaded = modules_after("import spark_reports.rows.log_source")
+    assert "spark_reports.rows.lines_to_rows" in loaded
+    assert loaded.isdisjoint({"msgspec", "yaml", "spark_reports.rows.log_partitions", "spark_reports.logs.session_log"})
+
+
 def test_reading_a_log_needs_no_spark() -> None:
     loaded = imported_by(
         "import spark_reports.report, spark_reports.logs.session_log, spark_reports.spark.session, spark_reports.spark.java"

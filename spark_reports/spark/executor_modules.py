@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
-    """Make the modules of this program, and the package attrs, available to the Python workers of a session. Apart from the standard
-    library, the runs of a sweep need no other modules.
+def ship_modules(spark: SparkSession, master: str | None, *more: str) -> Iterator[None]:
+    """Make `core`, `scenarios`, `more` packages of this program, and the package attrs, available to the Python workers of a session. Apart
+    from the standard library, the runs of a sweep need no other modules.
 
     In local mode, workers find the modules in the same place as this process does. In other modes, each executor downloads a zip file when
     the executor starts. Executors can start at any time, so the zip file is kept until the block ends.
@@ -30,7 +30,8 @@ def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
     import attrs
 
     root = Path(__file__).resolve().parents[2]
-    packages = [root / "core", root / "scenarios", *(Path(str(module.__file__)).parent for module in (attr, attrs))]
+    own = ("core", "scenarios", *more)
+    packages = [*(root / name for name in own), *(Path(str(module.__file__)).parent for module in (attr, attrs))]
     with tempfile.TemporaryDirectory(prefix="isrlab-ship-") as scratch:
         path = Path(scratch) / "isrlab.zip"
         with zipfile.PyZipFile(str(path), "w", zipfile.ZIP_DEFLATED) as archive:

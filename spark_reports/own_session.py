@@ -1,0 +1,76 @@
+"""Functions for a Spark session that the caller has started, for example in a notebook or on a cluster.
+
+Use `from spark_reports import register, summary, list_summaries`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from spark_reports.compute.load_logs import logs_of_markers
+from spark_reports.compute.summary_inputs import session_table, summary_inputs
+from spark_reports.errors import ReportError
+from spark_reports.rows.frames import EventFrames
+from spark_reports.rows.log_source import LogSource
+from spark_reports.rows.remote_lines_to_rows import is_infrequent
+from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION
+from spark_reports.rows.staging import MarkerRow
+from spark_reports.spark.executor_modules import ship_modules
+from spark_reports.summaries.inputs import occurring_kinds
+from spark_reports.summaries.registry import SUMMARIES
+from spark_reports.summaries.summary import Summary
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def register(spark: SparkSession) -> None:
+    """Register the data source `isrlab` in a session: `spark.read.format("isrlab").load("logs/")`.
+
+    `load` takes a file, a directory, or a pattern of logs (`.jsonl`, `.jsonl.zst`), or a list of these. Each log becomes one partition. The
+    rows have the columns of a dataset that `isrlab log convert` writes. The rows of kinds `log-header` and `log-tail` are not events, but
+    the first and last line of a log. Executors on other machines get the modules that they need from this process, and read the logs at
+    the same paths as this machine.
+    """
+    master = spark.sparkContext.master if hasattr(spark, "_jsparkSession") else "sc://"
+    shipped = contextlib.ExitStack()
+    shipped.enter_context(ship_modules(spark, master, "spark_reports"))
+    atexit.register(shipped.close)
+    spark.dataSource.register(LogSource)
+
+
+def list_summaries() -> tuple[Summary, ...]:
+    """Return all summaries in the order of a report. Each has a `name`, a `title`, a definition (`notes`), and a `schema`."""
+    return SUMMARIES
+
+
+def summary(events: DataFrame, name: str) -> DataFrame:
+    """Return the table `name` of a report on sessions, with its declared columns, sorted by its keys.
+
+    Spark runs two jobs at once, to read the first and last lines of the sessions, and to find the event kinds that occur. If several
+    summaries are computed, cache `events` first.
+
+    Args:
+        events: all rows of the sessions, as the data source `isrlab` loads them.
+        name: the name of a summary (`list_summaries`).
+
+    Raises:
+        ReportError: there is no summary with this name, or rows of a session are missing.
+    """
+    chosen = next((each for each in SUMMARIES if each.name == name), None)
+    if chosen is None:
+        raise ReportError(f"there is no summary {name!r}; list_summaries() returns all of them")
+    is_marker = F.col("kind").isin(DATASET_HEADER, DATASET_TAIL)
+    markers = [MarkerRow(*row) for row in events.where(is_marker).select(SESSION, "kind", "seq", "t", LINE).collect()]
+    logs, complaints = logs_of_markers("events", markers)
+    if not markers or complaints:
+        missing = f"some rows of the kinds {DATASET_HEADER} and {DATASET_TAIL} are missing; pass all rows of the sessions"
+        raise ReportError(complaints[0] if markers else missing)
+    every = events.where(~is_marker)
+    infrequent = every.where(is_infrequent())
+    sessions = session_table(events.sparkSession, logs)
+    return chosen(summary_inputs(EventFrames(every, infrequent, None), sessions, occurring_kinds(infrequent)))
