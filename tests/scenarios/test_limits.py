@@ -41,6 +41,10 @@ UNBOUNDED = {
         STEPS + "  - slow-disk: [1, 2]\n",
         "3:16: timeline[1].slow-disk: slow-disk needs a mapping, not a list; for example 'slow-disk: {broker: 2, delay: 50ms}'",
     ),
+    "an act that needs a controller": (
+        STEPS + "  - kill-controller:\n",
+        "3:21: timeline[1].kill-controller: kill-controller needs node; for example 'kill-controller: c1'",
+    ),
     "a billion partitions": (
         STEPS + "  - create-topic: {topic: t, partitions: 1000000000}\n",
         "3:42: timeline[1].create-topic.partitions: 1000000000 is out of range; write a whole number from 1 to 200000",

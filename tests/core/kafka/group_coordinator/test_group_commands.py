@@ -42,6 +42,9 @@ def test_off_12_only_offsets_of_topics_without_subscribers_are_deleted() -> None
     assert refused == [(group.broker, GROUP, "OffsetDelete", errors.GROUP_SUBSCRIBED_TO_TOPIC)], "the first request, in part"
     assert member.raw.ask(group.broker, DeleteGroupsRequest, GROUP).error == errors.NON_EMPTY_GROUP
     member.leave()
+    answer = member.raw.ask(group.broker, OffsetDeleteRequest, GROUP, (FOO,))
+    assert ([error for _, error in answer.partitions], dict(group.metadata.offsets)) == ([errors.NONE], {})
+    assert GROUP in group.cluster.brokers[group.broker].groups.groups.caches[0].groups, "without its offsets, the group is still there"
     assert member.raw.ask(group.broker, DeleteGroupsRequest, GROUP).error == errors.NONE
     assert GROUP not in group.cluster.brokers[group.broker].groups.groups.caches[0].groups
     for kind, fields in ((OffsetDeleteRequest, (GROUP, (FOO,))), (DeleteGroupsRequest, (GROUP,))):
