@@ -33,8 +33,8 @@ def register(spark: SparkSession) -> None:
 
     `load` takes a file, a directory, or a pattern of logs (`.jsonl`, `.jsonl.zst`), or a list of these. Each log becomes one partition. The
     rows have the columns of a dataset that `isrlab log convert` writes. The rows of kinds `log-header` and `log-tail` are not events, but
-    the first and last line of a log. Executors on other machines get the modules that they need from this process, and read the logs at
-    the same paths as this machine.
+    the first and last line of a log. `spark.readStream.format("isrlab").load("logs/")` reads logs while they grow (`log_source.LogStreamReader`).
+    Executors on other machines get the modules that they need from this process, and read the logs at the same paths as this machine.
     """
     master = spark.sparkContext.master if hasattr(spark, "_jsparkSession") else "sc://"
     shipped = contextlib.ExitStack()

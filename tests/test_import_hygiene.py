@@ -75,7 +75,9 @@ def test_executors_that_read_logs_need_no_decoder() -> None:
     """Spark sends the data source to executors, which have few packages."""
     loaded = modules_after("import spark_reports.rows.log_source")
     assert "spark_reports.rows.lines_to_rows" in loaded
-    assert loaded.isdisjoint({"msgspec", "yaml", "spark_reports.rows.log_partitions", "spark_reports.logs.session_log"})
+    assert loaded.isdisjoint(
+        {"msgspec", "yaml", "spark_reports.rows.log_partitions", "spark_reports.rows.log_positions", "spark_reports.logs.session_log"}
+    )
 
 
 def test_reading_a_log_needs_no_spark() -> None:

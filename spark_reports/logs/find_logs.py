@@ -31,12 +31,15 @@ class FoundLogs:
     remote: list[str]
 
 
-def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
+def find_logs(paths: Iterable[str | Path], *, or_none: bool = False) -> FoundLogs:
     """Find the logs at `paths`. A path that is given twice counts once.
 
     A directory stands for all its `*.jsonl` and `*.jsonl.zst` files, sorted by name, and, if it is a dataset, for its sessions. A pattern
     (`*`, `?`, `[…]`) stands for all matching files, unless a file has exactly that name. A URI (`hdfs:`, `s3a:` …) stands for JSON Lines if
     it ends in `.jsonl`, otherwise for a dataset. A path with the prefix `file:` is on this machine.
+
+    Args:
+        or_none: whether a directory or a pattern can stand for no log, because logs can appear later.
 
     Raises:
         ReportError: a directory contains no log, or no log matches a pattern.
@@ -51,7 +54,7 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
             continue
         text = local_path(text)
         matched = [text] if os.path.exists(text) or not glob.has_magic(text) else sorted(glob.glob(text))
-        if not matched:
+        if not matched and not or_none:
             raise ReportError(f"{text}: no event log matches this pattern")
         for one in map(Path, matched):
             if not one.is_dir() and one.suffix != ".parquet":
@@ -60,7 +63,7 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
             inside = sorted({found for name in _NAMES for found in one.glob(name)})
             if is_dataset(one):
                 datasets.setdefault(f"file://{escape_glob(one.resolve())}")
-            elif not inside:
+            elif not inside and not or_none:
                 raise ReportError(
                     f"{one}: this directory has no event log (*.jsonl, *{PACKED}, or a dataset that 'isrlab log convert' wrote)"
                 )

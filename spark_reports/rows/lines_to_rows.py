@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -183,30 +183,48 @@ def log_to_tables(path: str, file: BinaryIO, parts: LogParts) -> Iterator[pyarro
         pyarrow.ArrowInvalid, NotStageable, ValueError: a line is not an event as this program writes it.
         ReportError: the number of events differs from that in `parts`.
     """
-    import pyarrow as pa
-
-    columns = event_columns()
-    events = arrow_schema(columns)
-    schema = events.append(pa.field(LINE, pa.string()))
-
-    def alone(seq: int, t: int, kind: str, line: str) -> pa.Table:
-        return pa.Table.from_pylist([{"seq": seq, "t": t, "cause": 0, "kind": kind, LINE: line}], schema)
-
     file.readline()
-    yield alone(0, 0, DATASET_HEADER, parts.header)
+    yield marker_table(0, 0, DATASET_HEADER, parts.header)
     count = 0
-    for block in line_blocks(file, ended=parts.ended, torn=parts.torn):
-        table = block_to_table(block, events)
-        check_rows(table, block, count, KINDS, columns)
-        numbers = range(count + 1, count + table.num_rows + 1)
-        lines = [parts.kept.get(seq) for seq in numbers] if parts.kept else [None] * len(numbers)
-        yield table.append_column(LINE, pa.array(lines, pa.string()))
-        count = numbers.stop - 1
+    for table in events_to_tables(line_blocks(file, ended=parts.ended, torn=parts.torn), 0, parts.kept):
+        yield table
+        count += table.num_rows
     if count != parts.events:
         raise ReportError(
             f"{path}: {count:,} of its {parts.events:,} events were found when isrlab read the file again; the file has changed"
         )
-    yield alone(count + 1, parts.end_us, DATASET_TAIL, parts.tail)
+    yield marker_table(count + 1, parts.end_us, DATASET_TAIL, parts.tail)
+
+
+def events_to_tables(blocks: Iterable[bytes], before: int, kept: Mapping[int, str]) -> Iterator[pyarrow.Table]:
+    """Yield the rows of the events in `blocks`, without the session.
+
+    Args:
+        before: the number of events before the first block.
+        kept: the lines of the column `line`, by event number.
+
+    Raises:
+        pyarrow.ArrowInvalid, NotStageable, ValueError: a line is not an event as this program writes it.
+    """
+    import pyarrow as pa
+
+    columns = event_columns()
+    events = arrow_schema(columns)
+    for block in blocks:
+        table = block_to_table(block, events)
+        check_rows(table, block, before, KINDS, columns)
+        numbers = range(before + 1, before + table.num_rows + 1)
+        lines = [kept.get(seq) for seq in numbers] if kept else [None] * len(numbers)
+        yield table.append_column(LINE, pa.array(lines, pa.string()))
+        before = numbers.stop - 1
+
+
+def marker_table(seq: int, t: int, kind: str, line: str) -> pyarrow.Table:
+    """Return a table with one row, which is not an event."""
+    import pyarrow as pa
+
+    schema = arrow_schema(event_columns()).append(pa.field(LINE, pa.string()))
+    return pa.Table.from_pylist([{"seq": seq, "t": t, "cause": 0, "kind": kind, LINE: line}], schema)
 
 
 def of_session(table: pyarrow.Table, session: str) -> pyarrow.Table:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import zstandard
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 
 from core.kafka.events import KINDS
 from spark_reports import list_summaries, register, summary
@@ -68,7 +68,7 @@ def test_the_rows_are_those_that_a_report_loads(own: Any, spark: Any, tmp_path: 
 
 
 def test_the_example_of_the_page_gives_the_table_of_the_report(spark: Any, follower_killed: Reported) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    example, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     # Spark finds relative paths where Java was started.
     assert example.count('"logs/"') == 1
     names: dict[str, Any] = {}
@@ -95,3 +95,32 @@ def test_what_is_not_a_log_is_one_message(own: Any, tmp_path: Path) -> None:
     log.write_text(log.read_text().replace('"t": 2', '"t": "2"'))
     with pytest.raises(PySparkException, match=r"line\.jsonl: some lines are not events") as wrong:
         own.read.format("isrlab").load([str(log)]).collect()
+
+
+def test_a_stream_has_the_rows_of_the_finished_logs(own: Any, tmp_path: Path) -> None:
+    """Each query ends with what is complete, and the next one goes on from its checkpoint."""
+    logs, out = tmp_path / "logs", str(tmp_path / "out")
+    logs.mkdir()
+    created = event(6, "topic-created", topic="ö", partitions=1, replication_factor=2)
+    events = [created, *(event(t, "follower-append", topic="ö", broker=2, leader=1, to_offset=2**40 + t) for t in range(7, 12))]
+    whole = log_text(events, 20).encode()
+    cut = whole.rindex("ö".encode()) + 1
+
+    def read() -> None:
+        rows = own.readStream.format("isrlab").load(str(logs)).writeStream.format("parquet").trigger(availableNow=True)
+        rows.option("checkpointLocation", str(tmp_path / "checkpoint")).start(out).awaitTermination()
+
+    (logs / "grows.jsonl").write_bytes(whole[:cut])
+    read()
+    (logs / "grows.jsonl").write_bytes(whole)
+    write_log(logs / "later.jsonl", events[:1], 9)
+    read()
+    expected = own.read.format("isrlab").load(str(logs)).collect()
+    found = own.read.parquet(out).select(*dataset_schema().names).collect()
+    assert sorted(map(tuple, found), key=repr) == sorted(map(tuple, expected), key=repr)
+    assert len(expected) == 8 + 3
+
+    (logs / "grows.jsonl").write_bytes(whole[:cut])
+    with pytest.raises(StreamingQueryException, match=r"grows\.jsonl: this log was replaced, shortened, or removed") as wrong:
+        read()
+    assert str(wrong.value).count("was replaced, shortened") == 1
