@@ -36,6 +36,11 @@ def evidence(request: Request, layers: Sequence[Layer]) -> list[Section]:
         f"{situations:,} moments in {runs:,} runs: the first of each situation of a partition, after everything that is due then",
         "a situation says who leads, who is in the ISR and the ELR, who has which records and has flushed them, which processes and links work",
     ]
+    if gradual := request.bounds(check_names=False).gradual:
+        words = " and ".join(fault.word for fault in gradual)
+        moments.append(
+            f"{words} also around the first batch that is sent in a situation: 1.5 and 0.5 latencies before, and when it is on its way"
+        )
     moments += [f"left out ({word}): {means}" for word, means in PRUNINGS.items() if word in request.prune]
     elections = _sum(layer.elections for layer in layers)
     return [

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Final
 
+import attrs
+
 from core.kafka.errors import KafkaError
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
@@ -14,6 +16,7 @@ from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios.conditions.conditions import Compare, Condition, ages, audits, kinds_of
 from scenarios.exploration.menu import remedies
+from scenarios.exploration.sends import Sends
 from scenarios.running.runner import LiveMoment
 
 Timed = tuple[int, Act]
@@ -28,6 +31,27 @@ RECOVERY: Final = 60 * SECOND
 ABOUT_RECORDS: Final = frozenset({"lost", "lost-acknowledged", "lost-read", "duplicated", "out-of-order"})
 """The readings that count records."""
 
+ABOUT_LEADERS: Final = frozenset(
+    {
+        "leader", "leader-epoch", "partition-epoch", "isr", "isr-row", "elr", "replicas", "min-isr", "offline", "under-min-isr", "at-min-isr",
+        "under-replicated", "isr-shrinks", "isr-expands", "unclean-elections", "state", "fenced", "leaders",
+    }
+)  # fmt: skip
+"""The readings that say who leads and who is in sync, and do not depend on which batches reach whom."""
+
+
+@attrs.frozen
+class Check:
+    """The end of an instant at which a goal can have become true, or at which something can be tried.
+
+    Attributes:
+        new: the situations of partitions that are there for the first time.
+        sent: the situations of partitions before this instant in which a batch was sent to them for the first time.
+    """
+
+    new: tuple[Situation, ...] = ()
+    sent: tuple[Situation, ...] = ()
+
 
 class Goal:
     """A goal.
@@ -37,6 +61,7 @@ class Goal:
         is_lasting: whether it must stay true when every fault has ended, because it counts records. Until a leader is replaced, its log counts
             as the partition's, so records can be missing for a moment that another replica has.
         ages: whether it can become true merely because time passes.
+        reads_records: whether it can depend on which batches reach whom.
     """
 
     def __init__(self, condition: Condition) -> None:
@@ -53,6 +78,7 @@ class Goal:
         self.ages: Final = ages(condition)
         compared = [part for part in condition.parts() if isinstance(part, Compare)]
         read = [term.text.partition("(")[0].strip() for part in compared for term in (part.left, part.right) if not term.literal]
+        self.reads_records: Final = not ABOUT_LEADERS.issuperset(read)
         self.is_lasting: Final = bool(read) and ABOUT_RECORDS.issuperset(read)
 
     def holds(self, cluster: Cluster) -> bool:
@@ -73,17 +99,17 @@ class Goal:
         here.restore()
         return lasts
 
-    def watch(self, cluster: Cluster, end: int) -> Iterator[tuple[list[Situation], bool]]:
-        """Run a cluster up to a virtual time (`checks`). Yield the situations that are new, and whether the goal is reached."""
+    def watch(self, cluster: Cluster, end: int, sends: Sends | None = None) -> Iterator[tuple[Check, bool]]:
+        """Run a cluster up to a virtual time (`checks`). Yield what is checked, and whether the goal is reached."""
         false_at = None
-        for new in checks(cluster, end):
+        for check in checks(cluster, end, sends):
             counts = _counts(cluster)
             if self.is_lasting and counts == false_at:
-                yield new, False  # the goal reads only these numbers
+                yield check, False  # the goal reads only these numbers
                 continue
             holds = self.holds(cluster)
             false_at = None if holds else counts
-            yield new, holds and self.lasts(cluster)
+            yield check, holds and self.lasts(cluster)
 
 
 def mend(cluster: Cluster) -> list[Timed]:
@@ -98,31 +124,36 @@ def mend(cluster: Cluster) -> list[Timed]:
     return done
 
 
-def checks(cluster: Cluster, end: int) -> Iterator[list[Situation]]:
+def checks(cluster: Cluster, end: int, sends: Sends | None = None) -> Iterator[Check]:
     """Run a cluster up to a virtual time, and stop at the end of each instant at which a goal can have become true: when a partition has come
-    into a situation for the first time, when records were lost or duplicated, and after `CHECKED_EVERY`. Also stop now, and at the end.
-
-    Yields:
-        The situations of partitions that are there for the first time.
+    into a situation for the first time, when records were lost or duplicated, and after `CHECKED_EVERY`. Also stop when the first batch was
+    sent to a partition in a situation, if `sends` is given, and now, and at the end.
     """
     known: set[Situation] = set()
+    sent_in: set[Situation] = set()
+    here: list[Situation] = []
     seq, counts, checked = -1, _counts(cluster), cluster.now
     while True:
-        new: list[Situation] = []
+        new: tuple[Situation, ...] = ()
+        sent: tuple[Situation, ...] = ()
+        if sends is not None and (partitions := sends.partitions()):
+            sent = tuple([each for each in here if each[0] in partitions and each not in sent_in])
+            sent_in.update(sent)
         if cluster.journal.seq != seq:
             seq = cluster.journal.seq
-            new = [each for each in situations(cluster) if each not in known]
+            here = situations(cluster)
+            new = tuple([each for each in here if each not in known])
             known.update(new)
         now = _counts(cluster)
-        if new or now != counts or cluster.now - checked >= CHECKED_EVERY:
+        if new or sent or now != counts or cluster.now - checked >= CHECKED_EVERY:
             counts, checked = now, cluster.now
-            yield new
+            yield Check(new, sent)
         coming = cluster.next_time()
         if coming is None or coming > end:
             break
         cluster.run_until(coming)
     cluster.run_until(end)
-    yield []
+    yield Check()
 
 
 def _counts(cluster: Cluster) -> tuple[int, ...]:

@@ -41,11 +41,13 @@ class Fault:
         word: the name of the kind, as the option `--faults` takes it.
         does: what happens, in words.
         acts: a function that yields the acts of this kind that are possible in a cluster now.
+        gradual: whether nodes go on serving clients while it takes effect, so that it matters which batches it meets.
     """
 
     word: str
     does: str
     acts: Callable[[Cluster], Iterator[Act]]
+    gradual: bool = False
 
 
 def _running(cluster: Cluster) -> list[int]:
@@ -83,7 +85,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
             lambda cluster: (PowerLoss(number, unflushed="lost") for number in _running(cluster)),
         ),
         Fault("pause", "a broker's process pauses", lambda cluster: map(Pause, _running(cluster))),
-        Fault("shutdown", "a broker is shut down cleanly", lambda cluster: map(Shutdown, _running(cluster))),
+        Fault("shutdown", "a broker is shut down cleanly", lambda cluster: map(Shutdown, _running(cluster)), gradual=True),
         Fault("isolate", "all links of a broker are cut", _isolations),
         Fault("cut", "the link between two brokers is cut", _cuts),
         Fault(

@@ -24,6 +24,7 @@ from core.sim.state.snapshot import Snapshot
 from core.sim.units import SECOND
 from scenarios.exploration.goal import Goal, Timed
 from scenarios.exploration.menu import Fault, remedies
+from scenarios.exploration.sends import Sends, moments_around_send
 from scenarios.exploration.start import do
 
 SWAPS: Final = "swaps"
@@ -53,6 +54,11 @@ class Bounds:
     at_most: int = 2
     within: int = 30 * SECOND
     prune: frozenset[str] = frozenset()
+
+    @property
+    def gradual(self) -> tuple[Fault, ...]:
+        """The faults that are also tried around sends, because the goal can depend on which batches they meet."""
+        return tuple([fault for fault in self.faults if fault.gradual]) if self.goal.reads_records else ()
 
 
 @attrs.frozen
@@ -165,27 +171,34 @@ class Player:
             cluster.run_until(task.time)
             self._here = (task.path, task.time, cluster.snapshots.take(cluster))
 
+    def _acts(self, faults: tuple[Fault, ...]) -> tuple[Act, ...]:
+        """Return the acts of some kinds of faults that are possible now."""
+        return tuple([act for fault in faults for act in fault.acts(self._cluster)])
+
     def _watch(self, fewer: Set[bytes], *, last: bool, sink: Callable[[EventTuple], None] = null_sink) -> Run:
         """Run the cluster to the end, and return what happens on the way."""
         cluster, bounds = self._cluster, self._bounds
         ends = REPEATS in bounds.prune and not bounds.goal.ages
         swaps = SWAPS in bounds.prune
         moments: list[Moment] = []
+        begun = cluster.now
         elections = Counter(cluster.account.elections)
         former, cluster.journal.sink = cluster.journal.sink, sink
         reached = None
         try:
-            for new, is_true in bounds.goal.watch(cluster, self._end):
+            for check, is_true in bounds.goal.watch(cluster, self._end, Sends(cluster) if bounds.gradual and not last else None):
                 if is_true:
                     reached = cluster.now
                     break
-                if not new:
-                    continue
-                if ends and all(key_of(each, swaps=swaps) in fewer for each in situations(cluster)):
-                    break
-                keys = tuple([key_of(each, swaps=swaps) for each in new])
-                faults = () if last else tuple([act for fault in bounds.faults for act in fault.acts(cluster)])
-                moments.append(Moment(keys, cluster.now, tuple(remedies(cluster)), faults))
+                if check.sent:
+                    acts = self._acts(bounds.gradual)
+                    around = [each for before in check.sent for each in moments_around_send(cluster, before, swaps=swaps)]
+                    moments += [Moment((key,), time, (), acts) for key, time in around if time >= begun and acts]
+                if check.new:
+                    if ends and all(key_of(each, swaps=swaps) in fewer for each in situations(cluster)):
+                        break
+                    keys = tuple([key_of(each, swaps=swaps) for each in check.new])
+                    moments.append(Moment(keys, cluster.now, tuple(remedies(cluster)), () if last else self._acts(bounds.faults)))
         finally:
             cluster.journal.sink = former
-        return Run(tuple(moments), reached, Counter(cluster.account.elections) - elections)
+        return Run(tuple(sorted(moments, key=lambda each: each.time)), reached, Counter(cluster.account.elections) - elections)

@@ -6,6 +6,7 @@ import attrs
 
 from core.sim.units import SECOND
 from scenarios.conditions.condition_parser import parse_condition
+from scenarios.conditions.conditions import Names
 from scenarios.exploration.goal import Goal
 from scenarios.exploration.menu import FAULTS, USUAL
 from scenarios.exploration.player import Bounds
@@ -29,12 +30,14 @@ class Request:
     within: int = 30 * SECOND
     prune: frozenset[str] = frozenset()
 
-    def bounds(self) -> Bounds:
-        """Return the bounds of the search.
+    def bounds(self, *, check_names: bool = True) -> Bounds:
+        """Return the bounds of the search. To check the names in the goal, the cluster is built.
 
         Raises:
             ConditionError: the goal is not a condition.
             ValueError: the condition cannot be a goal.
         """
         faults = tuple([FAULTS[word] for word in self.faults])
-        return Bounds(Goal(parse_condition(self.goal, self.start.names())), faults, self.at_most, self.within, self.prune)
+        return Bounds(
+            Goal(parse_condition(self.goal, self.start.names() if check_names else Names())), faults, self.at_most, self.within, self.prune
+        )
