@@ -241,8 +241,7 @@ def _read_setting(fields: Fields, name: str, scope: str) -> Value:
 
 def _read_topic(topics: Fields, name: str) -> TopicSpec:
     node = topics.values[name]
-    if not 0 < len(name) <= 249 or not _is_topic_name(name):
-        check_topic_name(topics.key_node(name), name)
+    check_topic_name(topics.key_node(name), name)
     if isinstance(node, Text) and node.empty:
         return TopicSpec(name)
     fields = as_fields(node, "write its partitions and replicas, for example {partitions: 1, replication-factor: 3}")
@@ -291,10 +290,6 @@ def _read_topic_fields(fields: Fields, name: str) -> TopicSpec:
         config=config,
         topic_id=topic_id,
     )
-
-
-def _is_topic_name(name: str) -> bool:
-    return name not in (".", "..") and all(char.isascii() and (char.isalnum() or char in "._-") for char in name)
 
 
 def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str], ...]:
