@@ -12,6 +12,7 @@ import pytest
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, RELEASES, Release
 from core.kafka.topic_spec import MAX_LEADER_EPOCH
+from core.lab.acts import JoinGroup
 from core.lab.cluster import Cluster
 from scenarios import catalogue
 from scenarios.describe.parse import parse_describe
@@ -405,3 +406,16 @@ def test_members_of_the_classic_protocol_in_a_consumer_group_are_not_upgraded(up
     )
     ((member,),) = [group.members for group in facts(text).groups]
     assert member.upgraded is upgraded
+
+
+@pytest.mark.parametrize(("name", "kept"), [("r4nD0m-UUID_of-22chars", True), ("-4nD0m-UUID_of-22chars", False), ("m1", False)])
+def test_a_consumer_keeps_the_member_id_that_it_chose_itself(name: str, kept: bool) -> None:
+    """KIP-1082: the ID is a random UUID, 22 characters of which the first is no dash (`Uuid#randomUuid`). A member gets another one if the
+    printed ID is none of these."""
+    text = (
+        "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS CURRENT-EPOCH CURRENT-ASSIGNMENT TARGET-EPOCH TARGET-ASSIGNMENT UPGRADED\n"
+        f"g {name} /h c 1 3 orders:0 3 orders:0 true\n"
+    )
+    ((join,),) = [step.acts for step in imported(text).scenario.steps]
+    assert isinstance(join, JoinGroup)
+    assert (join.protocol, join.member_id) == ("consumer", name if kept else None)

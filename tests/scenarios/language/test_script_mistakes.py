@@ -161,11 +161,12 @@ def test_one_contradiction_between_settings_of_all_clients_is_told_once() -> Non
 
 def test_a_logs_header_reports_its_cluster_the_same_way() -> None:
     with pytest.raises(ScriptMistakes) as caught:
-        cluster_from_data({"brokers": [1, "x"], "pace": "fast", "network": {"loss": None, "latency": True}}, "s.jsonl")
+        cluster_from_data({"brokers": [1, "x"], "pace": ["fast"], "network": {"loss": None, "latency": True}}, "s.jsonl")
+    assert {(wrong.place.line, wrong.place.column) for wrong in caught.value.mistakes} == {(1, 1)}, "the line of the header"
     assert [(wrong.field, wrong.problem) for wrong in caught.value.mistakes] == [
         ("cluster.brokers[2]", "'x' is not a broker"),
         ("cluster.network.latency", "'true' is not a duration"),
-        ("cluster.pace", "unknown word 'fast'"),
+        ("cluster.pace", "expected a single value, not a list"),
     ]
 
 

@@ -184,6 +184,13 @@ def test_a_mistake_is_refused_with_its_place(old: str, new: str, message: str) -
     assert wrong.value.lines[0].startswith(message) or message in wrong.value.lines[0], wrong.value.lines
 
 
+def test_a_lesson_has_at_most_200_steps() -> None:
+    steps = "  - say: Good.\n" * 196
+    assert len(read_lesson(SMALL.replace("  - end:", steps + "  - end:"), "small.yaml", BY_ID).steps) == 200
+    with pytest.raises(ScriptError, match=r"lesson\[201\]: the lesson has more than 200 steps"):
+        read_lesson(SMALL.replace("  - end:", steps + "  - say: Better.\n  - end:"), "small.yaml", BY_ID)
+
+
 @pytest.mark.parametrize(
     ("step", "message"),
     [

@@ -209,6 +209,7 @@ def test_a_release_without_the_tool(capsys: pytest.CaptureFixture[str], script: 
         (("find-hanging", "--topic", "u"), "--topic: there is no topic 'u'; use one of __transaction_state, t"),
         (("describe", "--transactional-id", ""), "--transactional-id: the transactional ID must not be empty"),
         (("describe-producers", "--topic", "t", "--partition", "2"), "--partition: topic t has no partition 2; its partitions are 0 to 1"),
+        (("describe-producers", "--topic", "u", "--partition", "0"), "--topic: there is no topic 'u'; use one of __transaction_state, t"),
         (("describe-producers", "--topic", "t", "--partition", "x"), "--partition: 'x' is not a whole number; write, for example, 0"),
         (("describe-producers", "--topic", "t", "--partition", "0", "--broker-id", "3"), "Failed to describe producers for partition t-0 on broker 3: broker 3 has no replica of t-0"),
         (("describe-producers", "--topic", "t", "--partition", "0", "--broker-id", "2"), "Failed to describe producers for partition t-0 on broker 2: broker 2 does not answer"),

@@ -67,6 +67,7 @@ def test_who_holds_the_high_watermark_back_and_until_when() -> None:
     assert f"leaves the ISR in {first / SECOND:.1f}–{first / SECOND + 15:.1f} s" in said
     assert f"removes it in {45 - 8.2:.1f} s, at 00:45.000, because isr-expiration runs every 15.0 s" in said
     assert "silent for" in said
+    assert {(each.producer, each.waits_for) for each in detail.leads.waiting} == {("load", (one,))}
 
 
 def test_the_planned_time_is_the_one_at_which_it_really_leaves() -> None:

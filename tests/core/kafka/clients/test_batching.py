@@ -15,7 +15,7 @@ from core.kafka.events import EventTuple
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.wire.record_format import RecordShape, batch_size
 from core.kafka.release import Release
-from core.kafka.topic_spec import TopicSpec
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
@@ -282,3 +282,33 @@ def test_a_send_that_timed_out_does_not_block_later_ones() -> None:
     made.run_until(70 * SECOND)
     producer = made.view().producers[0]
     assert (producer.sent, producer.acked, producer.failed) == (3, 1, 2)
+
+
+def test_a_call_that_waits_for_memory_fails_after_max_block_ms_although_some_memory_was_freed() -> None:
+    """`BufferPool#allocate` waits again with the rest of the time if what was freed is not enough. The next call has its own time."""
+    made = Cluster(
+        ClusterSpec(
+            brokers=tuple(BrokerSpec(i) for i in (1, 2)),
+            topics=(TopicSpec("orders", assignment=(PartitionSpec((1,)), PartitionSpec((2,)))),),
+        ),
+        Release.named("4.3"),
+    )
+    config = (("linger.ms", "0"), ("batch.size", "1000"), ("buffer.memory", "2000"), ("max.block.ms", "5000"))
+    made.do(acts.Produce("orders", 1, 0, config=config))
+    made.run_until(2 * SECOND)
+    made.do(acts.Pause(1))
+    made.do(acts.Pause(2))
+    for partition, size in ((0, 100), (1, 100), (0, 1_800), (1, 1_800)):
+        made.do(acts.Produce("orders", 1, partition, bytes=size))
+    made.run_until(5 * SECOND)
+    made.do(acts.Resume(1))
+    made.run_until(7 * SECOND - 1)
+    producer = made.view().producers[0]
+    assert producer.batching is not None
+    assert (producer.acked, producer.failed, producer.batching.available) == (2, 0, 1_000)
+    made.run_until(7 * SECOND + 1)
+    assert made.view().producers[0].failed == 1
+    made.run_until(12 * SECOND - 1)
+    assert made.view().producers[0].failed == 1
+    made.run_until(12 * SECOND + 1)
+    assert made.view().producers[0].failed == 2

@@ -129,3 +129,14 @@ def test_a_transactional_load_goes_on_after_a_call_that_timed_out() -> None:
     made.do(acts.Resume(1))
     made.run_until(25 * SECOND)
     assert sum(event[3] == events.TransactionEnded.kind for event in told) > before + 3
+
+
+def test_a_transactional_load_sends_its_records_at_once() -> None:
+    """`Sender#runOnce` drains a batch as soon as linger.ms, which is 0, has passed; it does not wait for the end of the transaction."""
+    told: list[tuple[Any, ...]] = []
+    made = cluster("3.9", told)
+    made.do(acts.Load("t", 10, transactional_id="app", commit_records=1000))
+    made.run_until(made.now + 5 * SECOND)
+    (producer,) = made.view().producers
+    assert not any(event[3] == events.TransactionEnded.kind for event in told)
+    assert 30 < producer.sent - 1 <= producer.acked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka import errors
+from core.kafka import errors, events
 from core.kafka.group_coordinator.append_errors import APPEND_ERRORS
 from core.kafka.group_coordinator.classic_group.classic_group import ClassicGroup
 from core.kafka.group_coordinator.classic_group.classic_group_member import ClassicGroupMember
@@ -477,3 +477,16 @@ def test_a_member_that_waits_for_its_assignment_outlives_its_session() -> None:
     number = leader.sync(True)
     group.cluster.run_until(group.cluster.now + SECOND)
     assert [leader.answer(number).error, follower.answer(waiting).error] == [errors.NONE] * 2
+
+
+def test_every_refusal_of_a_sync_is_an_event() -> None:
+    told: list[tuple] = []
+    group = Group(sink=told.append)
+    one = group.member("m1")
+    group.form(one)
+    one.generation += 1
+    number = one.sync()
+    group.cluster.run_until(group.cluster.now + SECOND // 10)
+    assert (one.answer(number).error, one.answer(number).assignment) == (errors.ILLEGAL_GENERATION, ())
+    refused = [event[4:] for event in told if event[3] == events.GroupRequestRefused.kind]
+    assert refused == [(group.broker, "g", "SyncGroup", errors.ILLEGAL_GENERATION)]

@@ -5,16 +5,22 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
+from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.group_member import group_command
+from core.kafka.clients.group_member.member_removal import MemberRemoval
 from core.kafka.clients.group_member.offset_reset import BY_DURATION, FROM_FILE, LogBounds, Target, moment, moment_before, new_offset
 from core.kafka.group_coordinator import group_metadata_manager
+from core.kafka.group_coordinator.classic_group.classic_group_messages import LeaveGroupRequest, LeaveGroupResponse
 from core.kafka.group_coordinator.group_requests import DeleteGroupsRequest, OffsetDeleteRequest
 from core.kafka.ids import TopicPartition
+from core.kafka.transaction.transaction_messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.lab import acts
 from core.sim.errors import ActRefused
-from core.sim.units import SECOND
+from core.sim.kernel_messages import Disconnected
+from core.sim.units import SECOND, US_PER_MS
 from tests.core.kafka.clients.test_group_member import Run
 from tests.core.kafka.group_coordinator.raw_members import GROUP, Group
+from tests.core.node_bench import NodeBench
 
 FOO = TopicPartition("foo", 0)
 BAR = TopicPartition("bar", 0)
@@ -164,3 +170,26 @@ def test_moments_and_files() -> None:
     ]
     with pytest.raises(ValueError, match="Unparseable"):
         moment("1970-13-01T00:00:00.000")
+
+
+def test_an_administrator_waits_for_the_backoff_and_ignores_answers_that_it_no_longer_expects() -> None:
+    """`ClusterConnectionStates#canConnect` holds from the end of the backoff on. A response without a request in flight is dropped."""
+    bench = NodeBench()
+    bench.network.alive["b1"] = True
+    client = MemberRemoval("admin", "g", "i1", ClientContext((1,), bench.network, bench.journal, bench.account))
+    bench.node = client
+    client.handle(Disconnected("b1"), "b1")
+    bench.wait(client.reconnect_time("b1") // US_PER_MS - 1)
+    client.start()
+    assert not bench.sent(FindCoordinatorRequest)
+    client.calls.searching = False
+    bench.wait(1)
+    assert bench.journal.now == client.reconnect_time("b1")
+    client.start()
+    asked = bench.one_sent(FindCoordinatorRequest)
+    client.handle(FindCoordinatorResponse(asked.correlation, "g", errors.NONE, 1), "b1")
+    left = bench.one_sent(LeaveGroupRequest)
+    client.handle(LeaveGroupResponse(left.correlation + 1, errors.NOT_COORDINATOR, ()), "b1")
+    assert (client.calls.coordinator, client.done) == ("b1", False)
+    client.handle(LeaveGroupResponse(left.correlation, errors.NONE, (errors.NONE,)), "b1")
+    assert (client.done, client.error) == (True, errors.NONE)

@@ -87,6 +87,21 @@ def test_a_heartbeat_tells_a_classic_member_to_join_again_and_it_gets_its_part(g
     assert len([tp for member in consumer(group).members.values() for tp in member.assigned]) == 2
 
 
+def test_requests_that_wait_when_the_group_is_upgraded_tell_their_members_to_join_again(group: Group) -> None:
+    """`GroupMetadataManager#convertToConsumerGroup` completes the waiting JoinGroups and SyncGroups with REBALANCE_IN_PROGRESS."""
+    one, two = group.member("one"), group.member("two")
+    joins = [member.join() for member in (one, two)]
+    group.cluster.run_until(group.cluster.now + 7 * SECOND)
+    for member, number in zip((one, two), joins, strict=True):
+        member.joined(number)
+    follower = next(member for member in (one, two) if member.member_id != group.state.leader)
+    number = follower.sync()
+    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+    assert follower.answer(number) is None, "it waits for the assignment of the leader"
+    assert Modern(group, group.member("new"), "new-member").heartbeat(0).error == errors.NONE
+    assert (follower.answer(number).error, follower.answer(number).assignment) == (errors.REBALANCE_IN_PROGRESS, ())
+
+
 def test_a_classic_member_that_does_not_join_again_is_removed_after_its_rebalance_timeout(group: Group) -> None:
     one, two, modern = mixed(group)
     end = group.cluster.now + 11 * SECOND

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from core.kafka.events import EventTuple
+from core.kafka.release import RELEASES
+from core.lab import acts
 from core.lab.act_sentences import sentence
+from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.disturbances import CUT, DEAD, HELD, PAUSED, SLOW, Disturbances
 from core.sim.events import causes_of, first_cause
 from core.sim.journal import MAX_CAUSES, Journal
+from core.sim.units import SECOND
 from scenarios.logs.line_decoder import LineDecoder
 from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_reader import LogReader
@@ -168,6 +173,17 @@ def test_the_first_cause_of_harm_is_what_happened_to_it(run: Played, kind: str, 
     assert chain[1][3] == why
     assert chain[-1][3:5] == ("act", act)
     assert of in chain[-1][5]
+
+
+def test_a_session_ends_because_of_what_kept_the_heartbeats_away_not_because_of_what_happened_earlier() -> None:
+    told: list[EventTuple] = []
+    cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), ()), RELEASES["4.3"], sink=told.append)
+    for time, act in ((1, acts.Pause(2)), (2, acts.Resume(2)), (20, acts.Cut(("b2", "controller")))):
+        cluster.run_until(time * SECOND)
+        cluster.do(act)
+    cluster.run_until(40 * SECOND)
+    fenced = next(event for event in told if event[3] == "broker-fenced")
+    assert [told[cause - 1][3] for cause in causes_of(fenced)] == ["link-cut"]
 
 
 def test_a_move_changes_the_leader_not_the_fetch_that_completes_it() -> None:

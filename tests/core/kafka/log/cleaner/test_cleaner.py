@@ -8,7 +8,11 @@ from core.kafka.log.cleaner.cleanable_offsets import OffsetsToClean, log_to_clea
 from core.kafka.log.cleaner.cleaner import clean
 from core.kafka.log.cleaner.offset_map import OffsetMap
 from core.kafka.log.cleaner.retention import MARKER_KEYS
+from core.kafka.log.cleaner.segment_groups import grouped_by_size
 from core.kafka.log.control_record import COMMIT
+from core.kafka.log.leader_term import Term
+from core.kafka.log.log_config import LogConfig
+from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.release import Release
 from tests.core.kafka.log.cleaner.cleaned_log import NEVER, RETENTION, CleanedLog
 
@@ -302,6 +306,17 @@ def test_segments_are_joined_up_to_segment_bytes() -> None:
     assert (log.log.roll(), log.offsets) == ((0, 2, 4, 6), [4, 5])
     log.clean()
     assert log.log.roll() == (0, 6)
+
+
+@pytest.mark.parametrize(("records", "groups"), [(2**31 - 2, 1), (2**31 - 1, 2)])
+def test_segments_are_joined_while_offsets_fit_into_the_index(records: int, groups: int) -> None:
+    """An index stores an offset relative to the first one of the new segment in 31 bits (`Cleaner#groupSegmentsBySize`)."""
+    log = ReplicaLog()
+    log.configure(LogConfig(compact=True, delete=False))
+    for base, count in ((0, 2), (2, records), (2 + records, 1)):
+        log.append_as_leader(Term(0, 1), (base, count, 100, "p", base, 0, -1, 0, -1, False, ()))
+        log.bases = (*log.roll(), log.leo)
+    assert len(grouped_by_size(log, 2 + records)) == groups
 
 
 @pytest.mark.parametrize(("release", "offsets"), [("2.1", [0, 1, 2, 4, 5]), ("2.4", [0, 1, 2, 3, 4, 5])])
