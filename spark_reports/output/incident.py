@@ -105,6 +105,7 @@ class Outage:
         name: the partition.
         start, end: the time in µs.
         why: the reasons, in the order in which they began.
+        reads_too: whether nobody could read during all of that time, either.
     """
 
     topic: str
@@ -112,6 +113,12 @@ class Outage:
     start: int
     end: int
     why: tuple[str, ...]
+    reads_too: bool = False
+
+    @property
+    def writes(self) -> str:
+        """The writes that were not acknowledged: where nobody can read, no leader serves writes with any acks."""
+        return "writes" if self.reads_too else "acks=all writes"
 
     @property
     def name(self) -> str:
@@ -123,6 +130,10 @@ class Outage:
         """How long it lasted, in µs."""
         return self.end - self.start
 
+    def covers(self, other: Outage) -> bool:
+        """Return whether another time without service of the same partition lies within this one."""
+        return self.name == other.name and self.start <= other.start and other.end <= self.end
+
 
 class Incident:
     """The account of one session.
@@ -132,7 +143,7 @@ class Incident:
         end: the virtual time at its end, in µs.
         told: the events that the account tells of, in their order.
         chains: the causes of the worst harms.
-        outages: when acks=all writes were not acknowledged, longest first.
+        outages: when writes were not acknowledged, longest first (`Outage.writes`).
         closed: when nobody could read, longest first.
     """
 
@@ -158,8 +169,11 @@ class Incident:
         # The drawn windows are those of the worst partitions; the table has the worst windows.
         windows = [row for result in (*report.drawn, *report.tables) if result.name == "unavailability" for row in rows_of(result)]
         own = [row for row in {tuple(row.items()): row for row in windows}.values() if row["session"] == session]
-        self.outages: Final = _outages(row for row in own if row["what"] != "reads")
         self.closed: Final = _outages(row for row in own if row["what"] == "reads")
+        self.outages: Final = [
+            attrs.evolve(each, reads_too=any(other.covers(each) for other in self.closed))
+            for each in _outages(row for row in own if row["what"] != "reads")
+        ]
 
     def rows(self, table: str) -> Rows:
         """Return the rows of a table that belong to the session."""
@@ -190,7 +204,7 @@ class Incident:
     def _felt(self) -> list[Sentence]:
         found: list[Sentence] = []
         label = "What clients felt"
-        for outages, words in ((self.outages, "acks=all writes to {} were not acknowledged"), (self.closed, "nobody could read {}")):
+        for outages, words in ((self.outages, "{writes} to {name} were not acknowledged"), (self.closed, "nobody could read {name}")):
             noticed = [each for each in outages if each.lasts > NOTICE]
             if noticed:
                 worst = noticed[0]
@@ -198,7 +212,7 @@ class Incident:
                 also = f"; {count_of(len(others), 'other partition')} had such a time, too" if others else ""
                 if outages is self.outages:
                     also += self._refused()
-                text = f"{words.format(worst.name)} for {format_duration(worst.lasts)} ({_span(worst)}): {listed(worst.why)}{self._why(worst)}{also}."
+                text = f"{words.format(name=worst.name, writes=worst.writes)} for {format_duration(worst.lasts)} ({_span(worst)}): {listed(worst.why)}{self._why(worst)}{also}."
                 found.append(Sentence(label if not found else "", _capital(text), "unavailability", True))
         if not found:
             refused = self._refused()
@@ -270,7 +284,7 @@ def harms(report: Report, incidents: Sequence[Incident]) -> list[Harm]:
     closed = max((each.lasts for one in incidents for each in one.closed), default=0)
     if outages and outages[0].lasts > NOTICE:
         also = f"; {format_duration(closed)} without reads" if closed > NOTICE else ""
-        words = f"longest time without acknowledged acks=all writes, at {outages[0].name}{also}"
+        words = f"longest time without acknowledged {outages[0].writes}, at {outages[0].name}{also}"
         found.append(Harm(format_duration(outages[0].lasts), words, "unavailability"))
     elif closed > NOTICE:
         found.append(Harm(format_duration(closed), "longest time without reads", "unavailability"))

@@ -92,6 +92,13 @@ def test_one_outage_is_one_harm_with_its_cause_however_many_windows_it_has() -> 
     assert sentences["What was lost"] == "Nothing: 900 records were acknowledged, and none of them is missing."
 
 
+def test_where_nobody_can_read_writes_with_any_acks_are_not_acknowledged() -> None:
+    one = report([window(what, "no leader", 5 * SECOND, 9 * SECOND) for what in ("writes", "reads")])
+    incident, sentences = account(one)
+    assert sentences["What clients felt"].startswith("Writes to orders-0 were not acknowledged for 4s")
+    assert [harm.words for harm in harms(one, [incident])] == ["longest time without acknowledged writes, at orders-0; 4s without reads"]
+
+
 def test_what_clients_do_not_notice_is_no_alarm() -> None:
     one = report([window("stalled", "b2 is down", 5 * SECOND, 5 * SECOND + NOTICE)])
     incident, sentences = account(one)

@@ -517,12 +517,21 @@ def stalls(events: list[Line], end: int) -> dict[Any, list[tuple[int, int, str]]
     return windows
 
 
+def written_with_all(events: list[Line]) -> set[str]:
+    """Return the topics to which somebody writes with acks=all."""
+    told = {"produce-acked", "produce-failed", "produce-waiting", "produce-given-up"}
+    return {"__consumer_offsets", "__transaction_state"} | {
+        each["topic"] for each in events if each["kind"] in told and each.get("topic") is not None and (each.get("acks") or 0) < 0
+    }
+
+
 def unavailability(events: list[Line], end: int) -> Rows:
+    all_acks = written_with_all(events)
     spells: dict[Any, list[tuple[int, int, str]]] = defaultdict(list)
     for state in states(events, end):
         start, stop = state["from"], state["until"]
         bad = [(start, stop, "no leader", ("reads", "writes"))] if state["offline"] else []
-        bad += [(start, stop, "ISR under min.insync.replicas", ("writes",))] if state["under_min"] else []
+        bad += [(start, stop, "ISR under min.insync.replicas", ("writes",))] if state["under_min"] and state["where"][0] in all_acks else []
         if not state["offline"]:
             bad += [(begin, finish, why, ("reads", "writes")) for begin, finish, why in closed(state, events, end)]
         for begin, finish, why, whats in bad:
@@ -543,7 +552,7 @@ def unavailability(events: list[Line], end: int) -> Rows:
                 continue  # new metadata reaches the brokers only after this time
             rows[*where, begin] = {"to_us": finish, "lasts_us": finish - begin, "why": ", ".join(sorted(reasons))}
     for partition, several in stalls(events, end).items():
-        for begin, finish, why in several:
+        for begin, finish, why in several if partition[0] in all_acks else ():
             rows[*partition, "stalled", begin] = {"to_us": finish, "lasts_us": finish - begin, "why": why}
     return rows
 

@@ -155,6 +155,7 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         [
             changed(0, 1, [1, 2, 3]),
             leads(0, 1),
+            event(0, "produce-given-up", **A, acks=-1),
             span(2_000_000, "append", 0, 5, broker=1),
             event(5_000_000, "broker-stopped", broker=3),
             event(6_000_000, "high-watermark", **A, broker=1, new_offset=5),
@@ -177,6 +178,8 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
             changed(0, 1, [1, 2], **B),
             leads(0, 1),
             leads(0, 1, **B),
+            acked(0),
+            acked(0, **B),
             event(1_000_000, "disk-slowed", broker=1, delay_us=500_000),
             event(2_000_000, "disk-behind", broker=1, write_wait_us=1_500_000),
             event(2_000_000, "disk-behind", broker=1, write_wait_us=3_500_000),
@@ -227,6 +230,8 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
             changed(0, 2, [2, 3, 1], **B),
             leads(0, 1),
             leads(0, 2, **B),
+            event(0, "produce-failed", **A, acks=-1, error="NOT_ENOUGH_REPLICAS", retry=True),
+            event(0, "produce-waiting", **B, acks=-1),
             event(1_000_000, "broker-stopped", broker=1, how="killed"),
             changed(2_000_000, -1, [1]),
             changed(3_000_000, 2, [2]),
@@ -391,6 +396,7 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         [
             changed(0, 1, [1, 2, 3]),
             leads(0, 1),
+            acked(0),
             event(500_000, "setting-changed", name="min.insync.replicas", subject="a", old="2", new="3"),
             changed(1_000_000, 1, [1, 3]),
             event(2_000_000, "topic-deleted", topic="a", partitions=1),
