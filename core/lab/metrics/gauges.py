@@ -1,4 +1,5 @@
-"""Gauges that cannot be computed from events, and are read from the running cluster: waiting fetches and metadata offsets.
+"""Gauges that cannot be computed from events, and are read from the running cluster: waiting fetches, open transactions, and metadata
+offsets.
 
 Kafka's metrics for metadata timestamps and lags are left out. In Kafka, these metrics stay small because the active controller writes a
 NoOpRecord every metadata.max.idle.interval.ms. The laboratory's controller writes no NoOpRecords.
@@ -6,6 +7,7 @@ NoOpRecord every metadata.max.idle.interval.ms. The laboratory's controller writ
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from core.kafka.broker.broker_state import BrokerState
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from core.lab.cluster_nodes import ClusterNodes
 
 PURGATORY: Final = "kafka.server:type=DelayedOperationPurgatory,name={name},delayedOperation=Fetch"
+
+LATE_TRANSACTIONS: Final = "kafka.server:type=ReplicaManager,name=PartitionsWithLateTransactionsCount"
 
 MAX_DIRTY_PERCENT: Final = "kafka.log:type=LogCleanerManager,name=max-dirty-percent"
 
@@ -30,6 +34,7 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
         waiting, watched = delayed_fetches(broker)
         found.append(Sample(PURGATORY.format(name="NumDelayedOperations"), broker.id, (("Value", waiting),)))
         found.append(Sample(PURGATORY.format(name="PurgatorySize"), broker.id, (("Value", watched),)))
+        found.extend(_transactions(broker, cluster.now))
         if any(config.compact for config in broker.log_manager.configs.values()):
             found.append(Sample(MAX_DIRTY_PERCENT, broker.id, (("Value", int(100 * broker.log_manager.cleaner.dirtiest)),)))
         if not cluster.zookeeper:
@@ -50,6 +55,29 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
         found.append(Sample(name + "LastAppliedRecordOffset", CONTROLLER, (("Value", applied),)))
         found.append(Sample(name + "LastCommittedRecordOffset", CONTROLLER, (("Value", committed),)))
     return sorted(found, key=lambda sample: (sample.name, sample.broker))
+
+
+def _transactions(broker: Broker, now: int) -> Iterator[Sample]:
+    """Yield how far transactions hold consumers with read_committed back in each partition that a broker leads, and the number of partitions
+    with a transaction that nobody has ended in time.
+
+    Kafka: `UnifiedLog#lastStableOffsetLag`, `Partition#hasLateTransaction`. Kafka has the latter since 3.2; isrlab computes it for every
+    release with transactions.
+    """
+    if not broker.context.release.transactions:
+        return
+    late, limit = 0, broker.context.settings.us("transaction.max.timeout.ms", broker=broker.id)
+    for tp, partition in broker.partitions.items():
+        if partition.is_leader:
+            producers = partition.log.producer_state()
+            late += producers is not None and producers.has_late_transaction(now, limit)
+            lag = partition.log.high_watermark - partition.log.last_stable_offset()
+            yield Sample(
+                f"kafka.cluster:type=Partition,name=LastStableOffsetLag,topic={tp.topic},partition={tp.partition}",
+                broker.id,
+                (("Value", lag),),
+            )
+    yield Sample(LATE_TRANSACTIONS, broker.id, (("Value", late),))
 
 
 def delayed_fetches(broker: Broker) -> tuple[int, int]:

@@ -389,7 +389,6 @@ class MetricsObserver:
         yield manager + "UnderMinIsrPartitionCount", sum(under_min.values())
         yield manager + "AtMinIsrPartitionCount", sum(at_min.values())
         yield manager + "ReassigningPartitions", sum(bool(p.adding or p.removing) for _, p in led)
-        yield manager + "PartitionsWithLateTransactionsCount", 0
         yield manager + "ProducerIdCount", self._producer_ids(broker, now)
         worst = 0
         for tp, partition in self._partitions.items():
@@ -413,7 +412,6 @@ class MetricsObserver:
             yield f"kafka.cluster:type=Partition,name=AtMinIsr,{cluster}", at_min[tp]
             yield f"kafka.cluster:type=Partition,name=InSyncReplicasCount,{cluster}", len(partition.isr)
             yield f"kafka.cluster:type=Partition,name=ReplicasCount,{cluster}", len(partition.replicas)
-            yield f"kafka.cluster:type=Partition,name=LastStableOffsetLag,{cluster}", 0
         yield from self._threads(broker, now)
 
     def _fetcher(self, tp: TopicPartition, broker: int, leader: int) -> str:

@@ -173,6 +173,8 @@ def test_a_log_and_its_scenario_have_the_same_metrics(tmp_path: Path, capsys: py
         "kafka.server:type=DelayedOperationPurgatory,name=NumDelayedOperations,delayedOperation=Fetch",
         "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation=Fetch",
         "kafka.server:type=broker-metadata-metrics",
+        "kafka.cluster:type=Partition,name=LastStableOffsetLag,topic=orders,partition=0",
+        gauges.LATE_TRANSACTIONS,
     }, "what no event tells"
     assert main(["metrics", log, "--name", "isrshrinks", "--broker", "1"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
@@ -422,3 +424,24 @@ def test_active_controllers_are_those_who_take_themselves_for_it(name: str, rele
         assert count == run.cluster.view().active_controllers
         shown.add(count)
     assert shown == counts
+
+
+def test_a_transaction_holds_readers_back_and_is_late_five_minutes_after_the_longest_timeout() -> None:
+    """`Partition#hasLateTransaction`: the process of the producer is gone, and so is the coordinator, which would abort the transaction."""
+    topics = (TopicSpec("t", assignment=(PartitionSpec((1,)),)), TopicSpec("__transaction_state", assignment=(PartitionSpec((2,)),)))
+    settings = (("transaction.state.log.min.isr", 1), ("transaction.max.timeout.ms", 60_000))
+    cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), topics, settings), RELEASES["3.9"])
+    cluster.do(acts.InitTransactions("t", "app"))
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.BeginTransaction())
+    cluster.do(acts.Produce("t", 7))
+    cluster.run_until(3 * SECOND)
+    cluster.do(acts.Kill(2))
+    producers = cluster.brokers[1].partitions[TopicPartition("t", 0)].log.producer_state()
+    assert producers is not None
+    (entry,) = producers.entries.values()
+    lag = "kafka.cluster:type=Partition,name=LastStableOffsetLag,topic=t,partition=0"
+    for passed, late in ((360 * SECOND, 0), (360 * SECOND + 1, 1)):
+        cluster.run_until(entry.last_timestamp + passed)
+        samples = gauges.cluster_gauges(cluster)
+        assert (value(samples, lag, 1), value(samples, gauges.LATE_TRANSACTIONS, 1)) == (7, late)
