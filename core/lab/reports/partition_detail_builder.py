@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.admin_requests import ElectionMode
 from core.kafka.broker.disk import Disk
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import NEVER, Replica
-from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.ids import TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.partition_registration import PartitionRegistration
 from core.lab.cluster_nodes import ClusterNodes
@@ -144,11 +143,9 @@ def _eligible(cluster: ClusterNodes, tp: TopicPartition, registration: Partition
 
     The members of the ISR come first, then those of the ELR, then any active replicas.
     """
-    controller = cluster.controller
-    unclean = controller.configuration_control.election_mode(tp.topic) is ElectionMode.UNCLEAN
-    found: list[tuple[int, str]] = []
-    for members, word in ((registration.isr, "ISR"), (registration.elr, "ELR"), (registration.replicas if unclean else (), "unclean")):
-        for broker in registration.replicas:
-            if broker in members and broker not in (b for b, _ in found) and controller.cluster_control.is_active(broker):
-                found.append((broker, word))
-    return tuple((broker, word) for broker, word in found if broker != registration.leader or registration.leader == NO_LEADER)
+    words = {
+        broker: "ISR" if broker in registration.isr else "ELR" if broker in registration.elr else "unclean"
+        for broker, _ in cluster.exposure.electable(tp)
+        if broker != registration.leader
+    }
+    return tuple(sorted(words.items(), key=lambda each: ("ISR", "ELR", "unclean").index(each[1])))

@@ -9,7 +9,7 @@ import pytest
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.kafka.topic_spec import TopicSpec
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.reports.partition_detail import PartitionDetail
@@ -129,6 +129,24 @@ def test_nobody_leads() -> None:
     first, second = high_watermark_reasons(cluster.partition_detail(TP), cluster.view())
     assert first.startswith("orders-0 has no leader and is waiting for a live member of the ISR")
     assert second == "The controller cannot elect any replica now."
+
+
+@pytest.mark.parametrize("release", ["2.8", "4.1"])
+def test_a_replica_in_a_failed_directory_cannot_be_elected(release: str) -> None:
+    """Kafka: `ReplicationControlManager#isAcceptableLeader`, `ControllerContext#isReplicaOnline`. The broker itself is alive."""
+    config = (("unclean.leader.election.enable", "true"),)
+    topics = (TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),), config=config),)
+    cluster = Cluster(ClusterSpec(tuple(BrokerSpec(each, log_dirs=2) for each in (1, 2, 3)), topics), Release.named(release))
+    cluster.run_until(5 * SECOND)
+    assert cluster.partition_detail(TP).eligible == ((2, "ISR"), (3, "ISR"))
+    cluster.do(acts.FailDir(2, 1))
+    cluster.do(acts.Kill(3))
+    cluster.run_until(60 * SECOND)
+    assert cluster.partition_view(TP).isr == (1,)
+    cluster.do(acts.Cut(("b1", "b3")))
+    cluster.do(acts.Start(3))
+    cluster.run_until(80 * SECOND)
+    assert cluster.partition_detail(TP).eligible == ((3, "unclean"),)
 
 
 def test_what_waits_and_for_whom() -> None:
