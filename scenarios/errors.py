@@ -1,6 +1,7 @@
 """The errors that isrlab raises for invalid input. Each error states the place, the field, the problem, and a remedy.
 
-An `InputError` is raised for every script, log, or name that is refused. The command line prints the error and exits with code 2.
+An `InputError` is raised for every script, log, or name that is refused. The command line prints the error and exits with code 2. The `args` of
+an exception are the arguments of its constructor, so that processes can pass it on.
 """
 
 from __future__ import annotations
@@ -55,12 +56,15 @@ class ScriptError(InputError):
     """
 
     def __init__(self, place: Place, field: str, problem: str, remedy: str = "") -> None:
-        subject = f"{field}: " if field else ""
-        super().__init__(f"{place}: {subject}{problem}" + (f"; {remedy}" if remedy else ""))
+        super().__init__(place, field, problem, remedy)
         self.place = place
         self.field = field
         self.problem = problem
         self.remedy = remedy
+
+    def __str__(self) -> str:
+        subject = f"{self.field}: " if self.field else ""
+        return f"{self.place}: {subject}{self.problem}" + (f"; {self.remedy}" if self.remedy else "")
 
 
 class ScriptMistakes(ScriptError):
@@ -77,6 +81,7 @@ class ScriptMistakes(ScriptError):
         self.unread = unread
         first = self.mistakes[0]
         super().__init__(first.place, first.field, first.problem, first.remedy)
+        self.args = (self.mistakes, unread)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -117,10 +122,13 @@ class LogError(InputError):
     """The error for an event log that cannot be read. The message contains the file, the line, and the problem."""
 
     def __init__(self, source: str, line: int, problem: str) -> None:
-        super().__init__(f"{source}:{line}: {problem}")
+        super().__init__(source, line, problem)
         self.source = source
         self.line = line
         self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}: {self.problem}"
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -15,10 +15,13 @@ class ConditionError(Exception):
     """A mistake in a condition: its position in the text, the problem, and a remedy."""
 
     def __init__(self, offset: int, problem: str, remedy: str = "") -> None:
-        super().__init__(problem + (f"; {remedy}" if remedy else ""))
+        super().__init__(offset, problem, remedy)
         self.offset = offset
         self.problem = problem
         self.remedy = remedy
+
+    def __str__(self) -> str:
+        return self.problem + (f"; {self.remedy}" if self.remedy else "")
 
 
 class Token(NamedTuple):

@@ -25,12 +25,17 @@ class OutputLost(Exception):
     """An attempt to write to stdout failed.
 
     Attributes:
+        wrong: what the attempt raised.
         reader_left: whether stdout is a pipe that its reader, for example `head`, has closed.
     """
 
     def __init__(self, wrong: OSError | ValueError) -> None:
-        super().__init__(f"cannot write to stdout: {(isinstance(wrong, OSError) and wrong.strerror) or wrong}")
+        super().__init__(wrong)
+        self.wrong = wrong
         self.reader_left = isinstance(wrong, BrokenPipeError)
+
+    def __str__(self) -> str:
+        return f"cannot write to stdout: {(isinstance(self.wrong, OSError) and self.wrong.strerror) or self.wrong}"
 
 
 class _WholeWrites(io.RawIOBase):

@@ -35,7 +35,7 @@ class Terminated(BaseException):
     """
 
     def __init__(self, number: int) -> None:
-        super().__init__()
+        super().__init__(number)
         self.signal = number
 
 

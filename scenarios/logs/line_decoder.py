@@ -71,24 +71,34 @@ class WrongEvent(Exception):
     """The error for an event that no session of the cluster can have recorded. The message contains a remedy.
 
     Attributes:
+        problem: the message.
         event: the decoded event.
     """
 
     def __init__(self, problem: str, event: tuple[Any, ...]) -> None:
-        super().__init__(problem)
+        super().__init__(problem, event)
+        self.problem = problem
         self.event = event
+
+    def __str__(self) -> str:
+        return self.problem
 
 
 class UnknownKind(Exception):
     """The exception for an event of a kind that this version of isrlab does not know. The message contains a remedy.
 
     Attributes:
+        problem: the message.
         stamp: the number, the time, the cause, and the kind of the event.
     """
 
     def __init__(self, problem: str, stamp: tuple[int, int, int, str]) -> None:
-        super().__init__(problem)
+        super().__init__(problem, stamp)
+        self.problem = problem
         self.stamp = stamp
+
+    def __str__(self) -> str:
+        return self.problem
 
 
 class _Reading:
