@@ -102,6 +102,8 @@ class ClusterNodes(Simulation):
             0 if timeless else net.duplicate_ppm,
             0 if timeless else net.reorder_ppm,
             PROXIED,
+            {} if timeless else {node: zone.name for zone in spec.zones for node in zone.nodes},
+            {} if timeless else {pair: latency for a, b, latency in net.between_zones for pair in ((a, b), (b, a))},
         )
         network.polls.elides = elide
         super().__init__(journal, agenda, network)

@@ -13,7 +13,7 @@ import attrs
 
 from core.kafka.clients.client_settings import client_setting_named
 from core.kafka.features import check_feature
-from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition, broker_at
+from core.kafka.ids import CONTROLLER, NO_EPOCH, NO_LEADER, ZOOKEEPER, TopicPartition, broker_at
 from core.kafka.settings.setting import Value
 from core.kafka.topic_spec import MAX_LEADER_EPOCH, MAX_OFFSET, TopicSpec, reject_duplicates
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
@@ -84,11 +84,25 @@ class BrokerSpec(ReprMixin):
 
 
 @attrs.frozen(repr=False)
+class ZoneSpec(ReprMixin):
+    """A zone: a data center, or an availability zone of a cloud. Its nodes fail together, and are close to each other.
+
+    Attributes:
+        name: the name of the zone, which is also the rack of its brokers and consumers that have no rack of their own.
+        nodes: the addresses of the brokers, dedicated controllers, and clients in the zone.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+
+
+@attrs.frozen(repr=False)
 class NetworkSpec(ReprMixin):
     """The state of every link at the start.
 
     Attributes:
         latency: the one-way latency of a link, in µs.
+        between_zones: the one-way latency of links between two zones, for each pair of zones with a latency of its own.
         jitter: the largest random addition to the latency, in µs.
         loss_ppm: the share of messages that are lost and then retransmitted by TCP, in parts per million.
         duplicate_ppm: the share of clients' requests that a proxy delivers twice, in parts per million.
@@ -100,6 +114,7 @@ class NetworkSpec(ReprMixin):
     loss_ppm: int = 0
     duplicate_ppm: int = 0
     reorder_ppm: int = 0
+    between_zones: tuple[tuple[str, str, int], ...] = ()
 
 
 @attrs.frozen(repr=False)
@@ -123,6 +138,7 @@ class ClusterSpec(ReprMixin):
     Attributes:
         brokers: the specifications of the brokers.
         topics: the specifications of the topics.
+        zones: the zones. A node can be in no zone, but not in several.
         network: the state of every link at the start.
         settings: cluster-wide Kafka settings by name.
         pace: the pace of the cluster.
@@ -152,6 +168,7 @@ class ClusterSpec(ReprMixin):
     clients: tuple[tuple[str, str], ...] = ()
     controller: str = ""
     groups: tuple[GroupSpec, ...] = ()
+    zones: tuple[ZoneSpec, ...] = ()
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> ClusterSpec:
         """Return the specification of the same cluster with the given feature levels added to the cluster's own levels. If a feature
@@ -162,6 +179,10 @@ class ClusterSpec(ReprMixin):
     def racks(self) -> dict[int, str | None]:
         """Return the rack of each broker; None for a broker without a rack."""
         return {broker.id: broker.rack for broker in self.brokers}
+
+    def zone_of(self, address: str) -> str | None:
+        """Return the zone of a node; None if it is in no zone."""
+        return next((zone.name for zone in self.zones if address in zone.nodes), None)
 
     def check(self) -> None:
         """Check that the spec is a valid cluster.
@@ -191,6 +212,7 @@ class ClusterSpec(ReprMixin):
         for name, value in self.clients:
             client_setting_named(name).parse(value)
         self._check_controllers(ids)
+        self._check_zones(ids)
         if self.network.loss_ppm > MAX_LOSS_PPM:
             raise ValueError(f"the network loses {self.network.loss_ppm:,} messages per million; use at most {MAX_LOSS_PPM:,}")
         reject_too_many(sum(topic.count for topic in self.topics), sum(topic.replicas for topic in self.topics))
@@ -232,6 +254,28 @@ class ClusterSpec(ReprMixin):
                     raise ValueError(f"group {group.name} has offset {offset} for {tp}; use 0 to {MAX_OFFSET}")
                 if not NO_EPOCH <= epoch <= MAX_LEADER_EPOCH:
                     raise ValueError(f"group {group.name} has leader epoch {epoch} for {tp}; use 0 to {MAX_LEADER_EPOCH}")
+
+    def _check_zones(self, brokers: list[int]) -> None:
+        """Reject zones with nodes that do not exist. A node that is neither a broker nor a controller is a client, which can start later."""
+        names = [zone.name for zone in self.zones]
+        reject_duplicates("zone", names)
+        reject_duplicates("node in the zones:", [node for zone in self.zones for node in zone.nodes])
+        for zone in self.zones:
+            for node in zone.nodes:
+                number = node[1:] if node[:1] in ("b", "c") and node[1:].isdecimal() else ""
+                if node in (CONTROLLER, ZOOKEEPER):
+                    raise ValueError(f"{node} never fails, so it is in no zone; place the dedicated controllers c1, c2 … in zones")
+                if number and node[0] == "b" and int(number) not in brokers:
+                    raise ValueError(f"zone {zone.name} has broker {number}, which the cluster does not have")
+                if number and node[0] == "c" and node not in self.controllers:
+                    raise ValueError(f"zone {zone.name} has controller {node}, which the cluster does not have")
+        for one, other, _ in self.network.between_zones:
+            for name in (one, other):
+                if name not in names:
+                    raise ValueError(f"there is no zone {name}; " + (f"the zones are {', '.join(names)}" if names else "there are none"))
+            if one == other:
+                raise ValueError(f"the latency between zone {one} and itself is that of the network")
+        reject_duplicates("latency between zones", [" and ".join(sorted(pair[:2])) for pair in self.network.between_zones])
 
     def _check_controllers(self, brokers: list[int]) -> None:
         reject_duplicates("controller", list(self.controllers))

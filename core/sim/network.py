@@ -1,6 +1,7 @@
 """The network between nodes: connections keep messages in order, and can stall, break, or be refused.
 
-The delay of a message is the link's latency plus jitter. Connections work as in TCP, which retransmits lost data. Therefore, each random
+The delay of a message is the link's latency plus jitter. Nodes can be at sites, such as data centers, and links between nodes at different
+sites can have another latency than the other links. Connections work as in TCP, which retransmits lost data. Therefore, each random
 loss only adds a retransmission timeout, which doubles each time. On a cut link, messages wait until the link heals, because TCP keeps
 retransmitting. A process that is not running refuses connections immediately.
 
@@ -35,6 +36,8 @@ response to each request takes effect, because a client drops responses to reque
 from __future__ import annotations
 
 import heapq
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from core.sim.agenda import Agenda
@@ -127,9 +130,12 @@ class Network:
 
     Attributes:
         latency, jitter: the default delays of a link, in µs.
+        sites: the site of each node that has one, by address.
+        distances: the default latency of links from one site to another, in µs, if it differs from `latency`.
         loss_ppm, duplicate_ppm, reorder_ppm: the default shares of messages that a link loses, duplicates, and reorders, in parts per
             million.
         plain: whether every message on a link with the default values arrives after exactly the link's latency.
+        uniform: whether every message on a link with the default values arrives after exactly `latency`.
         proxied: the types of messages that a proxy can repeat or reorder.
         alive: whether each node's process is running, by address.
         off: the addresses of the nodes whose machines have lost power.
@@ -146,6 +152,7 @@ class Network:
         "agenda",
         "alive",
         "connections",
+        "distances",
         "disturbances",
         "duplicate_ppm",
         "greets",
@@ -160,12 +167,15 @@ class Network:
         "proxied",
         "random",
         "reorder_ppm",
+        "sites",
+        "uniform",
         "zero_latency",
     )  # fmt: skip
 
     def __init__(
         self, agenda: Agenda, latency: int, jitter: int, loss_ppm: int, random: RandomStream, duplicate_ppm: int = 0, reorder_ppm: int = 0,
-        proxied: frozenset[type] = frozenset(),
+        proxied: frozenset[type] = frozenset(), sites: Mapping[str, str] = MappingProxyType({}),
+        distances: Mapping[tuple[str, str], int] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.agenda = agenda
         self.latency = latency
@@ -182,7 +192,10 @@ class Network:
         self.connections: dict[Direction, Connection] = {}
         self.lose_next: set[Direction] = set()
         self.zero_latency = False
+        self.sites = dict(sites)
+        self.distances = dict(distances)
         self.plain = not (jitter or loss_ppm or duplicate_ppm or reorder_ppm)
+        self.uniform = self.plain and not distances
         self.polls = LongPolls(self)
         self.disturbances = Disturbances()
 
@@ -191,15 +204,29 @@ class Network:
         state = self.links.get(direction)
         if state is None:
             self.polls.interrupt(*direction)
-            state = self.links[direction] = LinkState(self.latency, self.jitter, self.loss_ppm, self.duplicate_ppm, self.reorder_ppm)
+            latency = self.default_latency(*direction)
+            state = self.links[direction] = LinkState(latency, self.jitter, self.loss_ppm, self.duplicate_ppm, self.reorder_ppm)
         return state
+
+    def default_latency(self, sender: str, node: str) -> int:
+        """Return the latency of one direction of a link that nothing has changed, in µs."""
+        if not self.distances:
+            return self.latency
+        sites = self.sites
+        return self.distances.get((sites.get(sender, ""), sites.get(node, "")), self.latency)
+
+    def has_default_values(self, direction: Direction, link: LinkState) -> bool:
+        """Whether the latency, the jitter, and the shares of lost, duplicated, and reordered messages of a link are the default values."""
+        return (link.latency, link.jitter, link.loss_ppm, link.duplicate_ppm, link.reorder_ppm) == (
+            self.default_latency(*direction), self.jitter, self.loss_ppm, self.duplicate_ppm, self.reorder_ppm,
+        )  # fmt: skip
 
     @property
     def is_timeless(self) -> bool:
         """Whether messages take no time, as in by-hand mode: connections are open at once, and nodes that wait for a timeout would wait for
         ever.
         """
-        return self.zero_latency or not self.latency
+        return self.zero_latency or not (self.latency or self.distances)
 
     def connection(self, opener: str, acceptor: str) -> Connection:
         """Return the connections that one node has opened to another."""
@@ -263,7 +290,7 @@ class Network:
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
         """Send a message, which arrives later or never. If `reply` is set, the message responds to a message from the receiver."""
-        if self.plain and not (self.zero_latency or self.links or self.connections or self.lose_next) and self.alive.get(node):
+        if self.uniform and not (self.zero_latency or self.links or self.connections or self.lose_next) and self.alive.get(node):
             self.agenda.add(now + self.latency, node, sender, 1 if reply else 0, message, cause)  # nothing has failed yet
             return
         direction = (sender, node)
@@ -348,7 +375,7 @@ class Network:
         if not ticket & 1:
             self.connection(sender, node)
             cause = self.disturbances.current(node, DEAD) or cause
-            there = 0 if self.zero_latency else self.latency if link is None else link.latency
+            there = 0 if self.zero_latency else self.default_latency(sender, node) if link is None else link.latency
             self._carry(node, sender, ticket + 1, Disconnected(node, only_opened=True), now + there, cause)
 
     def lose(self, sender: str, node: str) -> None:
@@ -361,15 +388,14 @@ class Network:
         direction = (sender, node)
         if self.zero_latency or not self.plain or direction in self.links or direction in self.lose_next:
             return -1
-        return self.latency
+        return self.default_latency(sender, node)
 
     def _forget_if_plain(self, direction: Direction, link: LinkState, now: int) -> None:
         """Drop the state of one direction of a link if all of its values are the defaults again."""
         if (
             not (link.cut or link.held or link.waiting)
-            and (link.latency, link.jitter, link.loss_ppm) == (self.latency, self.jitter, self.loss_ppm)
-            and (link.duplicate_ppm, link.reorder_ppm) == (self.duplicate_ppm, self.reorder_ppm)
-            and link.last_arrival <= now + self.latency
+            and self.has_default_values(direction, link)
+            and link.last_arrival <= now + link.latency
         ):
             del self.links[direction]
 
@@ -379,7 +405,7 @@ class Network:
             return
         if link is None:
             if self.plain:
-                self.agenda.add(now + self.latency, node, sender, ticket, message, cause)
+                self.agenda.add(now + self.default_latency(sender, node), node, sender, ticket, message, cause)
                 return
             link = self.link((sender, node))
         arrival = now + link.latency

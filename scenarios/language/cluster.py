@@ -19,7 +19,7 @@ from core.kafka.settings.registry import COARSER, NAMES_OF, SETTINGS, TOPIC_SETT
 from core.kafka.settings.setting import MAX_INT, Value
 from core.kafka.settings.settings import render_value
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.lab.spec import MAX_BROKERS, MAX_LOG_DIRS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
+from core.lab.spec import MAX_BROKERS, MAX_LOG_DIRS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace, ZoneSpec
 from scenarios.errors import ScriptError, did_you_mean
 from scenarios.gc_disabled import gc_disabled
 from scenarios.io.escaping import escape_text
@@ -45,6 +45,7 @@ from scenarios.language.values import (
     write_duration,
     write_ppm,
 )
+from scenarios.language.zones import latencies_as_data, read_between_zones, read_zones, with_racks, zones_as_data
 
 MAX_CONTROLLERS: Final = 15
 """The maximum number of dedicated controllers in a cluster. Production clusters usually have three or five dedicated controllers."""
@@ -79,16 +80,17 @@ def read_cluster(node: Node, *, recorded: bool = False) -> ClusterSpec:
         fields = as_fields(node, _CLUSTER_HINT)
         fields.only(
             "brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed", "controllers",
-            "control-plane", "features", "clients", "controller", "groups",
+            "control-plane", "features", "clients", "controller", "groups", "zones",
         )  # fmt: skip
         dirs = fields.read("log-dirs", lambda one: as_int(one, 1, MAX_LOG_DIRS), 1)
         hint = "write the number of brokers, for example 'brokers: 3'"
         brokers = fields.read_needed("brokers", hint, lambda one: _read_brokers(one, dirs), ())
+        zones = fields.read("zones", read_zones, ())
         spec = ClusterSpec(
-            brokers=brokers,
+            brokers=with_racks(brokers, zones),
             topics=fields.read("topics", _read_topics, ()),
             settings=fields.read("settings", lambda one: read_settings(one, scope="cluster"), ()),
-            network=fields.read("network", _read_network, DEFAULTS.network),
+            network=fields.read("network", lambda one: _read_network(one, zones), DEFAULTS.network),
             pace=fields.read("pace", lambda one: Pace(as_word(one, [str(pace) for pace in Pace])), Pace.TIMELINE),
             startup=fields.read("startup", as_duration, DEFAULTS.startup),
             recovery=fields.read("recovery", as_duration, DEFAULTS.recovery),
@@ -101,6 +103,7 @@ def read_cluster(node: Node, *, recorded: bool = False) -> ClusterSpec:
             clients=fields.read("clients", read_client_config, ()),
             controller=fields.read("controller", as_node_name, ""),
             groups=fields.read("groups", read_groups, ()),
+            zones=zones,
         )
     with node.document.together():
         _check_placement(fields, spec, recorded)
@@ -323,17 +326,18 @@ def _read_config(fields: Fields, name: str, lenient: bool) -> str:
     return value.text
 
 
-def _read_network(node: Node) -> NetworkSpec:
+def _read_network(node: Node, zones: tuple[ZoneSpec, ...]) -> NetworkSpec:
     fields = as_fields(node, "for example {latency: 500us, jitter: 100us, loss: 0.1%}")
     default = DEFAULTS.network
     with node.document.together():
-        fields.only("latency", "jitter", "loss", "duplicate", "reorder")
+        fields.only("latency", "jitter", "loss", "duplicate", "reorder", "between-zones")
         return NetworkSpec(
             latency=fields.read("latency", as_duration, default.latency),
             jitter=fields.read("jitter", as_duration, default.jitter),
             loss_ppm=fields.read("loss", as_loss, default.loss_ppm),
             duplicate_ppm=fields.read("duplicate", as_ppm, default.duplicate_ppm),
             reorder_ppm=fields.read("reorder", as_ppm, default.reorder_ppm),
+            between_zones=fields.read("between-zones", lambda one: read_between_zones(one, zones), ()),
         )
 
 
@@ -404,6 +408,8 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
     for word, ppm in (("duplicate", network.duplicate_ppm), ("reorder", network.reorder_ppm)):
         if ppm:
             data["network"][word] = write_ppm(ppm)
+    if network.between_zones:
+        data["network"]["between-zones"] = latencies_as_data(network.between_zones, _Flow)
     data["pace"] = str(spec.pace)
     data["startup"] = write_duration(spec.startup)
     data["recovery"] = write_duration(spec.recovery)
@@ -419,6 +425,8 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
         data["controller"] = spec.controller
     if spec.clients:
         data["clients"] = _Flow(spec.clients)
+    if spec.zones:
+        data["zones"] = zones_as_data(spec.zones, _Flow, _FlowList)
     if spec.groups:
         data["groups"] = groups_as_data(spec.groups, _Flow)
     return data

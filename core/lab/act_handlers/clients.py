@@ -285,7 +285,7 @@ def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.CheckThenDo:
     consumer.config = config
     consumer.read_committed = act.isolation == "read_committed"
     consumer.validates = release.validates_positions
-    consumer.client_rack = (act.rack or "") if release.reads_from_followers else None
+    consumer.client_rack = find.rack(cluster, act.consumer, act.rack) if release.reads_from_followers else None
     if act.since is not None:
         consumer.start_time = act.since
     cluster.clients.add(consumer, by_hand=cluster.by_hand)

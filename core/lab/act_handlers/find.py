@@ -10,6 +10,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, TopicPartition
 from core.lab.acts import Act
 from core.lab.cluster_nodes import ClusterNodes
+from core.lab.spec import ZoneSpec
 from core.sim.errors import ActRefused
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
@@ -74,6 +75,30 @@ def topic(cluster: ClusterNodes, name: str) -> str:
     if name not in topics:
         raise ActRefused(f"there is no topic {name}; {existing('topics', topics)}")
     return name
+
+
+def rack(cluster: ClusterNodes, client: str, given: str | None) -> str:
+    """Return the client.rack of a consumer: the given one, or else its zone; empty if it has neither."""
+    return given or cluster.spec.zone_of(client) or ""
+
+
+def zone(cluster: ClusterNodes, name: str) -> ZoneSpec:
+    """Return the zone with the given name."""
+    found = next((zone for zone in cluster.spec.zones if zone.name == name), None)
+    if found is None:
+        raise ActRefused(f"there is no zone {name}; {existing('zones', (zone.name for zone in cluster.spec.zones))}")
+    return found
+
+
+def together(cluster: ClusterNodes, handlers: list[CheckThenDo]) -> CheckThenDo:
+    """Check that several acts are possible, and then perform them as one act."""
+    for handler in handlers:
+        next(handler)
+    yield
+    cause = cluster.journal.cause
+    for handler in handlers:
+        cluster.journal.cause = cause
+        next(handler, None)
 
 
 def acks(written: str) -> int:

@@ -72,7 +72,7 @@ def _config(cluster: ClusterNodes, act: acts.JoinGroup) -> MemberConfig:
     found = member_config(cluster, act, str(act.group), tuple(dict.fromkeys(act.topics)))
     return attrs.evolve(
         found,
-        rack=None if found.rack is None else act.rack or "",
+        rack=None if found.rack is None else find.rack(cluster, act.consumer, act.rack),
         reset=policy,
         reset_duration=duration,
         read_committed=act.isolation == "read_committed",

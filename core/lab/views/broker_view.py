@@ -74,8 +74,9 @@ class LinkView(ReprMixin):
 
     Attributes:
         src, dst: the addresses of the sender and the receiver.
-        latency_us, jitter_us: the latency and jitter of the link if they exceed those of the network; otherwise 0.
+        latency_us, jitter_us: the latency and jitter of the link if they exceed the usual values; otherwise 0.
         loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, in parts per million.
+        usual_latency_us: the latency that the link has if nothing changes it, in µs.
     """
 
     src: str
@@ -85,3 +86,4 @@ class LinkView(ReprMixin):
     loss_ppm: int
     duplicate_ppm: int
     reorder_ppm: int
+    usual_latency_us: int

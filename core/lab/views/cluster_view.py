@@ -13,6 +13,7 @@ from functools import cached_property
 import attrs
 
 from core.kafka.ids import TopicPartition
+from core.lab.spec import ZoneSpec
 from core.lab.views.broker_view import BrokerView, LinkView, VoterView
 from core.lab.views.client_view import ConsumerView, ProcessView, ProducerView
 from core.lab.views.group_view import ConsumptionView, GroupView, MemberView
@@ -49,6 +50,7 @@ class ClusterView(ReprMixin):
         consumption: the progress of groups with members, by group and partition.
         services: the views of the delay services and their workers.
         retries: the views of the retry services.
+        zones: the zones of the cluster.
         version: the version of an `IncrementalView`; -1 if unknown. Views with the same version differ only in offsets, counters, and ages.
     """
 
@@ -89,6 +91,7 @@ class ClusterView(ReprMixin):
     consumption: tuple[ConsumptionView, ...] = ()
     services: tuple[ServiceView, ...] = ()
     retries: tuple[RetryView, ...] = ()
+    zones: tuple[ZoneSpec, ...] = ()
     version: int = attrs.field(default=-1, eq=False)
 
     @cached_property

@@ -292,6 +292,7 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
         consumption=consumption_views(cluster),
         services=service_views(cluster),
         retries=retry_views(cluster),
+        zones=cluster.spec.zones,
         version=cached.version,
     )
 
@@ -328,15 +329,15 @@ def _changed_links(network: Network) -> tuple[LinkView, ...]:
     return tuple(
         LinkView(
             *direction,
-            link.latency if link.latency > network.latency else 0,
+            link.latency if link.latency > network.default_latency(*direction) else 0,
             link.jitter if link.jitter > network.jitter else 0,
             link.loss_ppm,
             link.duplicate_ppm,
             link.reorder_ppm,
+            network.default_latency(*direction),
         )
         for direction, link in sorted(network.links.items())
-        if (link.latency, link.jitter, link.loss_ppm, link.duplicate_ppm, link.reorder_ppm)
-        != (network.latency, network.jitter, network.loss_ppm, network.duplicate_ppm, network.reorder_ppm)
+        if not network.has_default_values(direction, link)
     )
 
 
