@@ -99,9 +99,11 @@ def _in_words(word: str, fields: dict[str, Any]) -> str:
     if "records" in fields:
         records = fields.pop("records")
         said.append("1 record" if records == 1 else f"{records:,} records")
-    for name in ("node", "election", "consumer", "producer", "process", "service"):
+    for name in ("node", "zone", "election", "consumer", "producer", "process", "service"):
         if name in fields:
             said.append(f"{'from ' if name == 'producer' and word.startswith('produce') else ''}{fields.pop(name)}")
+    if "other" in fields:
+        said.append(f"from zone {fields.pop('other')}")
     if "group" in fields and word != "process":
         said.append(f"{_BEFORE_GROUP.get(word, 'in')} group {fields.pop('group')}")
     if "topics" in fields:

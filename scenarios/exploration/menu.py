@@ -13,7 +13,9 @@ from core.kafka.ids import broker_address, broker_at
 from core.lab.acts import (
     Act,
     Cut,
+    CutZone,
     FailDir,
+    FailZone,
     Heal,
     Isolate,
     Kill,
@@ -75,6 +77,17 @@ def _cuts(cluster: Cluster) -> Iterator[Act]:
             yield Cut(pair)
 
 
+def _zone_failures(cluster: Cluster) -> Iterator[Act]:
+    for zone in cluster.spec.zones:
+        if any(cluster.network.alive.get(node) for node in zone.nodes if node not in cluster.clients):
+            yield FailZone(zone.name, unflushed="lost")
+
+
+def _zone_cuts(cluster: Cluster) -> Iterator[Act]:
+    cut = {node for direction in _cut(cluster) for node in direction}
+    return (CutZone(zone.name) for zone in cluster.spec.zones if not cut.intersection(zone.nodes))
+
+
 FAULTS: Final[Mapping[str, Fault]] = {
     fault.word: fault
     for fault in (
@@ -108,6 +121,8 @@ FAULTS: Final[Mapping[str, Fault]] = {
             "the process of a dedicated controller dies",
             lambda cluster: (KillController(name) for name in cluster.controllers if cluster.network.alive.get(name)),
         ),
+        Fault("fail-zone", "all brokers and controllers of a zone lose power, and everything that was not flushed", _zone_failures),
+        Fault("cut-zone", "all links between a zone and other nodes are cut", _zone_cuts),
     )
 }
 """All kinds of faults, by word."""

@@ -23,7 +23,7 @@ from core.kafka.settings.not_modeled import NOT_MODELED, TOPIC_NOT_MODELED, not_
 from core.kafka.settings.registry import COARSER, SETTINGS, setting_named
 from core.kafka.settings.setting import MAX_LONG
 from core.lab.act_fields import DURATIONS, MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
-from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set
+from core.lab.acts import ACTS, Act, Consume, CreateTopic, CutZone, HealZone, JoinGroup, Set
 from core.lab.acts.applications import StartApplication, StartService
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
@@ -120,7 +120,7 @@ def _listed(act: type[Act], node: Items) -> tuple[Act, ...]:
     first = attrs.fields(act)[0].name if attrs.fields(act) else ""
     if first == "between":
         return (act(between=_link(node)),)  # type: ignore[call-arg]
-    if first not in BROKERS and first != "node":
+    if first not in (*BROKERS, "node", "zone") or act in (CutZone, HealZone):
         raise node.error(f"{act.word} does not accept a list", _example(act))
     if not node.nodes:
         raise node.error("the list is empty", _example(act))
@@ -339,7 +339,7 @@ def as_written(name: str) -> str:
 
 
 _EXAMPLES: Final = {
-    "topic": "orders", "topics": "orders", "records": "500", "rate": "100", "broker": "2", "follower": "2", "between": "[1, 3]", "node": "2",
+    "topic": "orders", "topics": "orders", "records": "500", "rate": "100", "broker": "2", "follower": "2", "between": "[1, 3]", "node": "2", "zone": "a",
     "name": "min.insync.replicas", "value": "2", "acks": "all", "dir": "2", "partitions": "6", "delay": "50ms", "partition": "orders-0",
     "transactional_id": "payments", "source": "orders", "output": "invoices", "stall_time": "30s", "instance_id": "host-1",
 }  # fmt: skip

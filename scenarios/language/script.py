@@ -31,7 +31,7 @@ from core.kafka.applications.services.delay_levels import level_topic, producer_
 from core.kafka.applications.services.retry_topics import chain, retry_worker
 from core.kafka.applications.services.service_config import instance_names
 from core.kafka.clients.client_config import client_config
-from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition
+from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition, is_broker
 from core.kafka.release import CURRENT, Release
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from core.lab.act_settings import KINDS, is_transactional, settings_of, with_settings
@@ -231,6 +231,7 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
         names = declared_names(spec, tuple(act for reader in readers if reader is not None for act in reader.acts))
         check_clients(names.clients or (), node)
         check_partitions(names.topics or {}, node)
+        _warn_of_zones(root, spec, names)
     for reader in readers:
         if reader is not None:
             reader.node.tried(partial(reader.check_acts, names), None)
@@ -250,6 +251,15 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
                 )
             latest = step.at
     return tuple(step for step in steps if step is not None), names
+
+
+def _warn_of_zones(root: Fields, spec: ClusterSpec, names: Names) -> None:
+    """Warn of nodes of zones that never exist, because no act starts a client with this name."""
+    for zone in spec.zones:
+        for node in zone.nodes:
+            if not is_broker(node) and node not in spec.controllers and node not in (names.clients or ()):
+                cluster = as_fields(root.values["cluster"], "")
+                as_fields(cluster.values["zones"], "").warn(zone.name, f"no act starts the client {node} of zone {zone.name}")
 
 
 def _group_of(act: JoinGroup | StartProcess, spec: ClusterSpec) -> str:
@@ -402,6 +412,12 @@ class StepReader:
             if isinstance(broker, int) and broker not in names.brokers:
                 known = ", ".join(map(str, sorted(names.brokers)[:12]))
                 raise self._inside(value, field).error(f"unknown broker {broker}", f"the brokers are {known}")
+        zones = [zone.name for zone in self.spec.zones] if self.spec is not None else []
+        for field in ("zone", "other"):
+            zone = getattr(act, field, None)
+            if zone is not None and zone not in zones:
+                remedy = did_you_mean(zone, zones) or "write 'zones' in the cluster, for example 'zones: {a: [1, 2], b: [3, 4]}'"
+                raise self._inside(value, field).error(f"unknown zone '{shortened(zone)}'", remedy)
         ends: tuple[str, ...] = ()
         if isinstance(act, (Cut, Heal, Link, Hold, ReleaseHeld)):
             ends = act.between or ()

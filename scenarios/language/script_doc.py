@@ -80,6 +80,11 @@ script needs only a `cluster`. A file with `lesson` instead of a timeline is a [
   `[0, 1, {{id: 2, rack: a, up: false, settings: {{...}}}}]`.
 - `topics`: the topics by name. `settings`: the settings by their Kafka names.
 - `network`: `latency`, `jitter`, and `loss` of every link.
+- `zones`: the nodes of each zone, such as a data center, for example `{{a: [1, 2, c1], b: [3, 4, c2], c: [c3, app]}}`: brokers, dedicated
+  controllers, and clients by name. The zone of a broker or a consumer is also its rack, unless it has another one. In `network`,
+  `between-zones: 2ms` is the latency between any two zones, and `between-zones: {{a: {{b: 1ms, c: 10ms}}, b: {{c: 10ms}}}}` gives pairs of zones a
+  latency. All other links have `latency`, and the act `link` changes a single link. The acts `fail-zone`, `restore-zone`, `cut-zone`, and
+  `heal-zone` take the name of a zone.
 - `pace`: `timeline` or `by-hand`.
 - `startup`: the time from a broker's start to its registration. `recovery`: the additional time that a broker needs to start after an
   unclean shutdown.

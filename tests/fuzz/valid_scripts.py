@@ -29,6 +29,7 @@ LASTS: Final = 40
 FAULTS: Final = (
     "kill", "power-loss", "shutdown", "start", "start", "start", "pause", "resume", "resume", "cut", "heal", "heal", "isolate", "link", "hold", "release",
     "clock", "fail-dir", "repair-dir", "slow-disk", "kill-controller", "start-controller", "pause-controller", "resume-controller",
+    "fail-zone", "restore-zone", "cut-zone", "heal-zone",
 )  # fmt: skip
 ADMINISTRATION: Final = (
     "set", "create-topic", "create-partitions", "delete-topic", "elect", "reassign", "cancel-reassignment", "unregister", "delete-records", "clean",
@@ -87,6 +88,7 @@ def _topics(draw: random.Random) -> tuple[str, ...]:
 
 FIELDS: Final[dict[str, Draw]] = {
     "broker": _pick(*BROKERS), "follower": _pick(*BROKERS), "leader": _pick(*BROKERS), "to": _pick(*BROKERS), "node": _pick("b1", "b2", "b3", "controller"),
+    "zone": _pick("north", "south"), "other": _pick("north", "south"),
     "between": _link, "topic": _pick("t", "t", "u", "jobs"), "topics": _topics, "source": _pick("t", "u"), "output": _pick("out"), "replicas": _replicas,
     "records": _pick(1, 2, 5, 20), "rate": _pick(5, 20, 50), "every": _time(20, 500), "acks": _pick(*WORDS["acks"]), "partitions": _pick(1, 2, 4),
     "replication_factor": _pick(1, 2, 3), "level": _pick(0, 1, 2), "feature": _pick("transaction.version", "group.version"), "dir": _pick(1, 2), "offset": _pick(0, 1, 3, 10),
@@ -191,6 +193,9 @@ def _cluster(draw: random.Random, *, by_hand: bool = False) -> dict[str, Any]:
     cluster["network"] = {"latency": draw.choice(("500us", "2ms")), "jitter": draw.choice(("0s", "1ms"))}
     if draw.random() < 0.3:
         cluster["controllers"] = draw.choice((1, 3))
+    cluster["zones"] = {"north": [1, 2], "south": [3, "c1"] if cluster.get("controllers") else [3]}
+    if draw.random() < 0.5:
+        cluster["network"]["between-zones"] = {"north": {"south": "5ms"}}
     if draw.random() < 0.3:
         cluster["log-dirs"] = 2
     return cluster

@@ -294,7 +294,7 @@ class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", leve
 
     controller: str
 
-    template = "controller {controller} was killed; its log and its vote remain on disk"
+    template = "controller {controller} stopped; its log and its vote remain on disk"
 
 
 class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClient#initialize", level=NOTABLE, changes=NOTHING):

@@ -30,6 +30,7 @@ from core.lab.act_handlers import (
     retries,
     services,
     transactions,
+    zones,
 )
 from core.lab.act_settings import with_settings
 from core.lab.cluster_nodes import ClusterNodes
@@ -39,6 +40,7 @@ _HANDLERS: Final[find.Handlers] = {
     **brokers.HANDLERS,
     **disks.HANDLERS,
     **links.HANDLERS,
+    **zones.HANDLERS,
     **controllers.HANDLERS,
     **administration.HANDLERS,
     **clocks.HANDLERS,

@@ -20,7 +20,7 @@ def _kill(cluster: ClusterNodes, act: acts.Kill) -> find.CheckThenDo:
     broker.stop("killed")
 
 
-def _power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.CheckThenDo:
+def power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.CheckThenDo:
     broker = find.running_broker(cluster, act.broker)
     find.check_keep(broker, act.keep)
     if act.unflushed not in (DRAWN, LOST, KEPT):
@@ -46,7 +46,7 @@ def _shutdown(cluster: ClusterNodes, act: acts.Shutdown) -> find.CheckThenDo:
         broker.begin_shutdown()
 
 
-def _start(cluster: ClusterNodes, act: acts.Start) -> find.CheckThenDo:
+def start(cluster: ClusterNodes, act: acts.Start) -> find.CheckThenDo:
     broker = find.broker(cluster, act.broker)
     if broker.context.state is not BrokerState.STOPPED:
         raise ActRefused(f"broker {act.broker} is running; kill it or shut it down first")
@@ -78,9 +78,9 @@ def _resume(cluster: ClusterNodes, act: acts.Resume) -> find.CheckThenDo:
 
 HANDLERS: Final[find.Handlers] = {
     acts.Kill: _kill,
-    acts.PowerLoss: _power_loss,
+    acts.PowerLoss: power_loss,
     acts.Shutdown: _shutdown,
-    acts.Start: _start,
+    acts.Start: start,
     acts.Pause: _pause,
     acts.Resume: _resume,
 }

@@ -42,7 +42,15 @@ def _kill_controller(cluster: ClusterNodes, act: acts.KillController) -> find.Ch
     controller.stop()
 
 
-def _start_controller(cluster: ClusterNodes, act: acts.StartController) -> find.CheckThenDo:
+def lose_power(cluster: ClusterNodes, name: str) -> find.CheckThenDo:
+    """Cut the power of the machine of a dedicated controller."""
+    controller = _controller(cluster, name)
+    yield
+    cluster.paused.pop(controller.address, None)
+    controller.stop(power=True)
+
+
+def start_controller(cluster: ClusterNodes, act: acts.StartController) -> find.CheckThenDo:
     controller = _controller(cluster, act.node)
     if controller.running or controller.starting:
         raise ActRefused(f"controller {act.node} is running; kill it first")
@@ -70,7 +78,7 @@ def _resume_controller(cluster: ClusterNodes, act: acts.ResumeController) -> fin
 
 HANDLERS: Final[find.Handlers] = {
     acts.KillController: _kill_controller,
-    acts.StartController: _start_controller,
+    acts.StartController: start_controller,
     acts.PauseController: _pause_controller,
     acts.ResumeController: _resume_controller,
 }

@@ -11,6 +11,7 @@ from core.lab.cluster_nodes import ClusterNodes
 from core.lab.spec import MAX_LOSS_PPM
 from core.sim.disturbances import CUT, HELD, SLOW
 from core.sim.errors import ActRefused
+from core.sim.network import Direction
 
 
 def _disturb(cluster: ClusterNodes, direction: tuple[str, str], what: str, event: int) -> None:
@@ -20,10 +21,11 @@ def _disturb(cluster: ClusterNodes, direction: tuple[str, str], what: str, event
 def _cut(cluster: ClusterNodes, act: acts.Cut) -> find.CheckThenDo:
     a, b = find.pair(cluster, act.between)
     yield
-    _cut_all(cluster, [(a, b)] if act.one_way else [(a, b), (b, a)])
+    cut_all(cluster, [(a, b)] if act.one_way else [(a, b), (b, a)])
 
 
-def _cut_all(cluster: ClusterNodes, directions: list[tuple[str, str]]) -> None:
+def cut_all(cluster: ClusterNodes, directions: list[Direction]) -> None:
+    """Cut directions of links that are not cut yet."""
     for direction in directions:
         if cluster.network.cut(direction):
             _disturb(cluster, direction, CUT, cluster.journal.emit(events.LinkCut.kind, *direction))
@@ -33,7 +35,7 @@ def _isolate(cluster: ClusterNodes, act: acts.Isolate) -> find.CheckThenDo:
     node = find.node(cluster, act.node)
     others = [other for other in cluster.nodes if other != node]
     yield
-    _cut_all(cluster, [d for other in others for d in ((node, other), (other, node))])
+    cut_all(cluster, [d for other in others for d in ((node, other), (other, node))])
 
 
 def _heal(cluster: ClusterNodes, act: acts.Heal) -> find.CheckThenDo:
@@ -48,10 +50,16 @@ def _heal(cluster: ClusterNodes, act: acts.Heal) -> find.CheckThenDo:
         if not directions:
             raise ActRefused("no link is cut")
     yield
+    heal_all(cluster, directions)
+
+
+def heal_all(cluster: ClusterNodes, directions: list[Direction]) -> None:
+    """Heal directions of links that are cut."""
+    network = cluster.network
     for direction in directions:
         if network.heal(direction, cluster.now):
             cluster.journal.emit(events.LinkHealed.kind, *direction)
-            cluster.network.disturbances.end(direction, CUT, cluster.now)
+            network.disturbances.end(direction, CUT, cluster.now)
 
 
 def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
@@ -70,13 +78,13 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
     yield
     network = cluster.network
     for direction in ((a, b), (b, a)):
-        link = network.link(direction)
+        link, usual = network.link(direction), network.default_latency(*direction)
         before = (link.latency, link.jitter, link.loss_ppm)
         link.latency = link.latency if act.latency is None else act.latency
         link.jitter = link.jitter if act.jitter is None else act.jitter
         link.loss_ppm = link.loss_ppm if act.loss_ppm is None else act.loss_ppm
         changed = cluster.journal.emit(events.LinkChanged.kind, *direction, link.latency, link.jitter, link.loss_ppm)
-        if link.latency > network.latency or link.jitter > network.jitter or link.loss_ppm > network.loss_ppm:
+        if link.latency > usual or link.jitter > network.jitter or link.loss_ppm > network.loss_ppm:
             if (link.latency, link.jitter, link.loss_ppm) != before or not network.disturbances.current(direction, SLOW):
                 _disturb(cluster, direction, SLOW, changed)  # otherwise, the link is as slow as before
         else:

@@ -49,12 +49,14 @@ from core.lab.acts.links import Cut, Heal, Hold, Isolate, Link, Release
 from core.lab.acts.processes import KillProcess, StartProcess, StopProcess
 from core.lab.acts.services import FailProcessing, KillService, ProduceDelayed, StartDelayService, StartRetryService, StopService
 from core.lab.acts.transactions import AbortHanging, AbortTransaction, BeginTransaction, CommitTransaction, InitTransactions
+from core.lab.acts.zones import CutZone, FailZone, HealZone, RestoreZone
 
 ACTS: Final[dict[str, type[Act]]] = {
     act.word: act
     for act in (
         Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController,
-        PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, DeleteTopic, SetClock, Elect,
+        PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, FailZone, RestoreZone, CutZone, HealZone,
+        Set, CreateTopic, CreatePartitions, DeleteTopic, SetClock, Elect,
         Reassign, CancelReassignment, Unregister, UpdateFeature, DeleteRecords, Clean, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
         BeginTransaction, CommitTransaction, AbortTransaction, AbortHanging, StartProcess, StopProcess, KillProcess, JoinGroup, CloseConsumer, KillConsumer,
         FreezeConsumer, ThawConsumer, ProcessingTime, StallConsumer, CommitOffsets, PausePartitions, ResumePartitions, RemoveMember, ResetOffsets,

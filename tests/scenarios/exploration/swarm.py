@@ -75,7 +75,7 @@ class Case:
         """Return the bounds."""
         draw = random.Random(f"bounds {self.number}")
         goal = draw.choice(GOALS)
-        words = draw.sample(sorted(set(FAULTS) - {"kill-controller"}), draw.randint(1, 3))
+        words = draw.sample(sorted(set(FAULTS) - {"kill-controller", "fail-zone", "cut-zone"}), draw.randint(1, 3))
         return Bounds(Goal(parse_condition(goal)), tuple([FAULTS[word] for word in words]), 2, WITHIN)
 
     def words(self) -> str:

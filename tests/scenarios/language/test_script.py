@@ -12,7 +12,7 @@ from core.kafka.release import CURRENT, RELEASES
 from core.kafka.topic_spec import LogSpec, PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.acts import ACTS
-from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, GroupSpec, NetworkSpec, Pace
+from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, GroupSpec, NetworkSpec, Pace, ZoneSpec
 from scenarios.errors import ScriptError
 from scenarios.language.acts import act_as_data, read_acts
 from scenarios.language.cluster import cluster_as_data, cluster_from_data, read_cluster, write_cluster, write_yaml
@@ -81,6 +81,8 @@ def read_act(text: str) -> tuple[acts.Act, ...]:
         ("fetch: [1, 2, 1]", [acts.Fetch(1), acts.Fetch(2), acts.Fetch(1)]),
         ("answer: {follower: 1, records: 4}", [acts.Answer(1, records=4)]),
         ("bounce: 1", [acts.Bounce(1)]),
+        ("fail-zone: [a, b]", [acts.FailZone("a"), acts.FailZone("b")]),
+        ("cut-zone: {zone: a, other: b}", [acts.CutZone("a", "b")]),
     ],
 )
 def test_the_forms_of_acts(text: str, meant: list[acts.Act]) -> None:
@@ -193,7 +195,7 @@ def test_under_which_releases(under: Under, included: set[str]) -> None:
 
 
 IMPORTED = ClusterSpec(
-    brokers=(BrokerSpec(1), BrokerSpec(2, up=False), BrokerSpec(5, rack="r-1")),
+    brokers=(BrokerSpec(1, "east-1"), BrokerSpec(2, "east-2", up=False), BrokerSpec(5, rack="r-1")),
     topics=(
         TopicSpec("placed", partitions=6, replication_factor=2, config=(("min.insync.replicas", "2"), ("segment.bytes", "1000"))),
         TopicSpec(
@@ -210,13 +212,14 @@ IMPORTED = ClusterSpec(
         ),
     ),
     settings=(("unclean.leader.election.enable", True), ("replica.lag.time.max.ms", 10_000)),
-    network=NetworkSpec(1_234, 17, 333),
+    network=NetworkSpec(1_234, 17, 333, between_zones=(("east-1", "east-2", 1_000), ("west", "east-1", 30_000))),
     pace=Pace.BY_HAND,
     startup=1_500_000,
     recovery=0,
     features=(("eligible.leader.replicas.version", 0),),
     clients=(("delivery.timeout.ms", "8000"), ("request.timeout.ms", "3000")),
     controller="b2",
+    zones=(ZoneSpec("east-1", ("b1", "app")), ZoneSpec("east-2", ("b2",)), ZoneSpec("west", ("b5",))),
 )
 
 
@@ -237,6 +240,38 @@ def test_a_cluster_reads_back_as_it_was_written() -> None:
     root = parse(write_cluster(IMPORTED), "written.yaml")
     assert read_cluster(root.values["cluster"]) == IMPORTED
     assert cluster_from_data(cluster_as_data(IMPORTED), "header") == IMPORTED
+
+
+def test_a_latency_between_zones_holds_for_all_pairs_and_the_zone_is_the_rack() -> None:
+    text = "cluster: {brokers: [1, 2, {id: 3, rack: r}], zones: {a: [1], b: [b2, app], c: [3]}, network: {between-zones: 2ms}}\n"
+    spec = read_cluster(parse(text, "s.yaml").values["cluster"])
+    assert spec.network.between_zones == (("a", "b", 2_000), ("a", "c", 2_000), ("b", "c", 2_000))
+    assert spec.racks() == {1: "a", 2: "b", 3: "r"}
+    assert spec.zones[1] == ZoneSpec("b", ("b2", "app"))
+
+
+def test_a_client_of_a_zone_that_no_act_starts_is_probably_mistyped() -> None:
+    text = "scenario: s\ncluster: {brokers: 2, zones: {a: [1, app, ap]}}\ntimeline: [{load: {topic: t, rate: 1, producer: app}}]\n"
+    scenario = read_script(text.replace("brokers: 2", "brokers: 2, topics: {t: {replication-factor: 2}}"), "s.yaml")
+    assert scenario.warnings == ("s.yaml:2:69: cluster.zones: no act starts the client ap of zone a",)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "act", "refusal"),
+    [
+        ("zones: {a: [1], b: [1]}", "kill: 1", "node in the zones: b1 appears twice"),
+        ("network: {between-zones: 2ms}", "kill: 1", "2:48: cluster.network.between-zones: the cluster has no zones; add 'zones'"),
+        ("zones: {a: [1]}, network: {between-zones: {a: {x: 2ms}}}", "kill: 1", ".between-zones.a: unknown zone 'x'"),
+        ("zones: {a: [1], ' ': [2]}", "kill: 1", "is not the name of a zone"),
+        ("zones: {east: [1]}", "fail-zone: eats", "unknown zone 'eats'; did you mean 'east'?"),
+        ("zones: {a: [1]}", "cut-zone: [a, b]", "cut-zone does not accept a list; for example 'cut-zone: a'"),
+        ("pace: timeline", "fail-zone: a", "unknown zone 'a'; write 'zones' in the cluster"),
+    ],
+)
+def test_zones_that_are_refused(cluster: str, act: str, refusal: str) -> None:
+    with pytest.raises(ScriptError) as refused:
+        read_script(f"scenario: s\ncluster: {{brokers: 2, {cluster}}}\ntimeline: [{{{act}}}]\n", "s.yaml")
+    assert refusal in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["0", "{offset: 0}", "{offset: 0, leader-epoch: 0}"])

@@ -20,13 +20,13 @@ class ControllerServer(Node):
         super().__init__(address, network, journal)
         self.timers["started"] = self._started
 
-    def stop(self) -> None:
-        """Kill the process. The voter's epoch, vote, and log stay on disk."""
+    def stop(self, *, power: bool = False) -> None:
+        """Kill the process or, with `power`, cut the power of its machine. The voter's epoch, vote, and log stay on disk."""
         self.journal.cause = self.journal.emit(events.ControllerStopped.kind, self.address)
         self.running = self.starting = False
         self.incarnation += 1
         self.voter.process_ended()
-        self.network.process_died(self.address, self.journal.now, self.journal.cause)
+        self.network.process_died(self.address, self.journal.now, self.journal.cause, power=power)
 
     def start(self, startup: int) -> None:
         """Start the process. The controller's voter takes part in the quorum after `startup` µs."""
