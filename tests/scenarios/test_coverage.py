@@ -145,8 +145,14 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
         },
     ),
     "D9": (
-        "controller quorum, combined and dedicated",
-        {"d9-combined-controllers": "majority == false", "d9-dedicated-controllers": "majority == true"},
+        "controller quorum, combined and dedicated, and spread over sites",
+        {
+            "d9-combined-controllers": "majority == false",
+            "d9-dedicated-controllers": "majority == true",
+            "d9-three-sites": ("urp == 6", "max-latency(app) > 29s"),
+            "d9-two-and-a-half-sites": ("never broker-fenced", "max-latency(west-app) > 30s", "controller-epoch > 1"),
+            "d9-two-sites": ("never append-refused {topic=orders", "active-controllers == 0", "longest-wait(auditor) > 55s"),
+        },
     ),
     "E1": ("data loss by the high watermark", {"e1-data-loss": "lost == 1"}),
     "E2": ("divergence by the high watermark", {"e2-divergence": "diverged == 1"}),

@@ -176,6 +176,10 @@ ACTIONS: Final[tuple[Action, ...]] = (
         refusals.needs_broker, ask=fault_questions.hold,
     ),
     Action(
+        "zones", ("at",), "zones", "Cut the power of a zone, cut its links, or restore it.", NETWORK, fault_questions.no_zones, ask=fault_questions.zones,
+        shown="@", tags=("data center", "availability zone", "region", "rack", "site", "stretch cluster"),
+    ),
+    Action(
         "unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off. While it is on, a replica outside the ISR can become leader.", CLUSTER,
         build=_toggle_unclean, effect=effect_texts.unclean, footer=11,
     ),

@@ -5,6 +5,7 @@ Each answer contains the acts to perform and a note. An answer that the user can
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Final
 
 from core.kafka.broker.broker_state import BrokerState
@@ -22,6 +23,10 @@ DELAYS: Final = (
     (5_000_000, "5 s per write"),
 )
 """The delays that a slow disk can add to each write, in µs, each with its label."""
+
+
+MOST_NAMED: Final = 4
+"""The maximum number of nodes of a zone that an answer names."""
 
 
 def _others(context: ActionContext) -> list[int]:
@@ -96,9 +101,10 @@ def link_quality(context: ActionContext) -> Question:
     nodes = [broker_address(other) for other in _others(context)]
     nodes += [] if context.view.voters else [CONTROLLER]
     view = context.view
-    changed = {frozenset((link.src, link.dst)) for link in view.changed_links}
-    new = f"{format_duration(view.latency_us)}, {f'{view.loss_ppm / 10_000:g}%' if view.loss_ppm else 'no'} loss"
+    changed = {(link.src, link.dst): link.usual_latency_us for link in view.changed_links}
     for node in nodes:
+        usual = changed.get((here, node), changed.get((node, here)))
+        latency = view.latency_us if usual is None else usual
         options.append(
             (
                 f"{here} ↔ {node}: 200 ms",
@@ -118,9 +124,9 @@ def link_quality(context: ActionContext) -> Question:
         options.append(
             (
                 f"{here} ↔ {node}: back to normal",
-                (acts.Link((here, node), latency=view.latency_us, jitter=view.jitter_us, loss_ppm=view.loss_ppm),),
-                new,
-                None if {here, node} in changed else "the link is already back to normal",
+                (acts.Link((here, node), latency=latency, jitter=view.jitter_us, loss_ppm=view.loss_ppm),),
+                f"{format_duration(latency)}, {f'{view.loss_ppm / 10_000:g}%' if view.loss_ppm else 'no'} loss",
+                None if usual is not None else "the link is already back to normal",
             )
         )
     return Question(f"Links of {here}", "Make a link slow or lossy. To cut a link, press c.", numbered(options))
@@ -161,6 +167,46 @@ def controllers(context: ActionContext) -> Question:
             options.append((f"freeze {voter.name}", (acts.PauseController(voter.name),), role, None))
             options.append((f"thaw {voter.name}", (acts.ResumeController(voter.name),), "it resumes with the state that it had", None))
     return Question("Controllers", "Metadata can change only while a majority of the controllers can communicate.", numbered(options))
+
+
+def zones(context: ActionContext) -> Question:
+    """Ask which zone fails or comes back, and which zone to cut off or to heal."""
+    view = context.view
+    stopped = {broker_address(each.id) for each in view.brokers if each.state is BrokerState.STOPPED}
+    stopped |= {voter.name for voter in view.voters if voter.role == "stopped"}
+    machines = {broker_address(each.id) for each in view.brokers} | {voter.name for voter in view.voters}
+    cut = set(view.cut_links)
+    failures: list[tuple[str, tuple[Act, ...], str, str | None]] = []
+    cuts: list[tuple[str, tuple[Act, ...], str, str | None]] = []
+    for zone in view.zones:
+        inside = [node for node in zone.nodes if node in machines]
+        running = [node for node in inside if node not in stopped]
+        off = [node for node in inside if node in stopped]
+        if running:
+            failures.append((f"zone {zone.name} fails", (acts.FailZone(zone.name),), f"no power: {_some(running)}", None))
+        if off:
+            failures.append((f"restore zone {zone.name}", (acts.RestoreZone(zone.name),), f"start {_some(off)}", None))
+        if any((a in zone.nodes) != (b in zone.nodes) for a, b in cut):
+            cuts.append((f"heal the links of zone {zone.name}", (acts.HealZone(zone.name),), "it can reach other nodes again", None))
+        else:
+            cuts.append((f"cut off zone {zone.name}", (acts.CutZone(zone.name),), "links within it keep working", None))
+    for one, other in combinations(view.zones, 2) if len(view.zones) > 2 else ():
+        link = f"{one.name} ↔ {other.name}"
+        if any((a in one.nodes and b in other.nodes) or (a in other.nodes and b in one.nodes) for a, b in cut):
+            cuts.append((f"heal {link}", (acts.HealZone(one.name, other.name),), "already cut", None))
+        else:
+            cuts.append((f"cut {link}", (acts.CutZone(one.name, other.name),), "both still reach the other zones", None))
+    return Question("Zones", "A zone that fails loses its power. Its clients keep running.", numbered([*failures, *cuts]))
+
+
+def _some(nodes: list[str]) -> str:
+    """Return a list of nodes, of which the first few are named."""
+    return ", ".join(nodes[:MOST_NAMED]) + (f", and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else "")
+
+
+def no_zones(context: ActionContext) -> str | None:
+    """Return the reason why there are no zones, or None."""
+    return None if context.view.zones else "this cluster has no zones; to try them, press 7 and start d9-two-and-a-half-sites"
 
 
 def no_controllers(context: ActionContext) -> str | None:

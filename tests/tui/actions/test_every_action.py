@@ -41,6 +41,7 @@ BEFORE: dict[str, tuple[str, ...]] = {
 ELSEWHERE = {
     "controllers": ("d9-dedicated-controllers", "4.1"),
     "move-replica": ("d4-move-replica", "4.1"),
+    "zones": ("d9-two-and-a-half-sites", "4.3"),
 }
 """For actions that are impossible in the default cluster: a scenario and a release in which they are possible."""
 

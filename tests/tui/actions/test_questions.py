@@ -13,7 +13,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
-from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, ZoneSpec
 from core.lab.views.partition_view import PartitionView
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
@@ -56,6 +56,28 @@ QUESTIONS = [
     fault_questions.power_loss, fault_questions.slow_disk, fault_questions.directories, admin_questions.move_replica, fault_questions.link_quality, fault_questions.hold, admin_questions.reassign,
     admin_questions.delete_records, admin_questions.create_topic, admin_questions.consume, questions.cut, questions.min_isr, questions.acks, questions.load,
 ]  # fmt: skip
+
+
+def test_zones_fail_and_come_back_and_are_cut_off_and_healed() -> None:
+    zones = (ZoneSpec("a", ("b1", "b2")), ZoneSpec("b", ("b3",)), ZoneSpec("c", ("b4",)))
+    loaded = load_session(PlayTarget(None, attrs.evolve(SPEC, zones=zones), CURRENT))
+    assert fault_questions.no_zones(context(loaded)) is None
+    assert fault_questions.no_zones(context(fresh())) is not None
+
+    def choose(number: int) -> str:
+        option = fault_questions.zones(context(loaded)).options[number - 1]
+        (act,) = option.acts
+        loaded.session.history.do(act)
+        return option.label
+
+    labels = [option.label for option in fault_questions.zones(context(loaded)).options]
+    assert labels == [
+        "zone a fails", "zone b fails", "zone c fails", "cut off zone a", "cut off zone b", "cut off zone c", "cut a ↔ b", "cut a ↔ c", "cut b ↔ c",
+    ]  # fmt: skip
+    assert [choose(1), choose(1)] == ["zone a fails", "restore zone a"]
+    assert [choose(7), choose(7)] == ["cut a ↔ b", "heal a ↔ b"]
+    assert [choose(5), choose(5)] == ["cut off zone b", "heal the links of zone b"]
+    assert not loaded.session.history.view().cut_links
 
 
 @pytest.mark.parametrize("ask", QUESTIONS, ids=lambda ask: ask.__name__)
