@@ -39,8 +39,17 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 
 LOCAL_DIRS: Final = "SPARK_LOCAL_DIRS"
 
-OUTSIDE_SCRATCH: Final = frozenset({"spark.local.dir", "spark.driver.extraJavaOptions", "spark.sql.warehouse.dir"})
-"""Settings that make Spark keep files outside the scratch directory."""
+OUTSIDE_SCRATCH: Final = frozenset(
+    {
+        "spark.local.dir",
+        "spark.driver.extraJavaOptions",
+        "spark.sql.warehouse.dir",
+        "spark.eventLog.enabled",
+        "spark.extraListeners",
+        "spark.plugins",
+    }
+)
+"""Settings that make Spark keep files outside the scratch directory, or tell others that it ends."""
 
 
 def settings_for(master: str, scratch: Path, brief: bool, archived: Sequence[str]) -> dict[str, str]:

@@ -103,11 +103,24 @@ def check_messages(stderr: str) -> None:
 
 
 def test_good_and_bad_logs_together_without_java(logs: Path, tmp_path: Path) -> None:
-    """A process of its own starts the Java that comes with the packages. `test_clusters` tests the Java of this machine."""
-    cwd = tmp_path / "cwd"
+    """A process of its own starts the Java that comes with the packages. `test_clusters` tests the Java of this machine.
+
+    The event log of Spark is complete.
+    """
+    cwd, told = tmp_path / "cwd", tmp_path / "told"
     cwd.mkdir()
-    done = report(logs, environ=without_java(tmp_path), cwd=cwd, compare=True)
+    told.mkdir()
+    conf = [
+        "spark.eventLog.enabled=true",
+        f"spark.eventLog.dir={told.as_uri()}",
+        "spark.eventLog.rolling.enabled=false",
+        "spark.eventLog.compress=false",
+    ]
+    done = report(logs, environ=without_java(tmp_path), cwd=cwd, compare=True, conf=conf)
     assert done.returncode == 2, done.stderr
+    (event_log,) = told.iterdir()
+    assert event_log.suffix != ".inprogress"
+    assert "SparkListenerApplicationEnd" in event_log.read_text().splitlines()[-1]
     check_messages(done.stderr)
     shown = [line.split() for line in done.stdout.splitlines()]
     assert ["records", "lost", "500", "500", "0", "yes"] in shown
