@@ -3,6 +3,7 @@ files.
 
 `logs` finds event logs, `rows` turns their lines into rows, `summaries` defines the tables, `compute` computes the tables with `spark`,
 `tables` contains the results, and `output` shows the results. `report` is the command `isrlab report`, and `convert` is `isrlab log convert`.
+`follow` keeps the page of a report up to date.
 `sweep_workers` executes the runs of `scenarios.sweeps` on Spark. `own_session` has the functions for a Spark session of the caller, which this
 package exports. PySpark is imported only when a command needs it.
 """

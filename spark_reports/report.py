@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from pathlib import Path
 from threading import Event
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -35,6 +35,10 @@ from spark_reports.tables import comparison, csv_files
 from spark_reports.tables.result import Report, Result
 from spark_reports.thread_pool import pool_of
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
 SHOWN_ROWS: Final = 100
 """The maximum number of rows that the terminal shows for each table.
 
@@ -50,7 +54,7 @@ BRIEF_BYTES: Final = 1 << 30
 `BRIEF_BYTES` comes from measurements with 10^6 events.
 """
 
-PrintLine = Callable[[str], None]
+PrintLine = Callable[[str], object]
 """A function that writes a message for the user to stderr."""
 
 
@@ -106,7 +110,7 @@ def main_report(
             only_compared = compare and html is None and not as_json
             limit = JSON_ROWS if as_json else 0 if only_compared else HTML_ROWS if html is not None else SHOWN_ROWS
             kinds = (["parquet"] if parquet or not csv else []) + (["csv"] if csv else [])
-            report, refused = _summarise(
+            report, refused = summarise(
                 logs, found, out, place, kinds, master, settings, limit, html is not None, Path(scratch), progress, print_error
             )
             compared = comparison.compare(*report.tables[:2]) if report is not None else None
@@ -117,13 +121,13 @@ def main_report(
             csv_files.remove_earlier_parts(out, tables)
         bad += refused
         if report is not None:
-            sessions, overview, *others = report.tables
             if compare and compared is None:
-                print_error(f"--compare: isrlab compares 2 to {comparison.MOST} sessions, but there are {sessions.count:,}")
+                print_error(f"--compare: isrlab compares 2 to {comparison.MOST} sessions, but there are {report.tables[0].count:,}")
                 bad += 1
-            report = attrs.evolve(report, tables=[sessions, *([compared] if compared is not None else []), overview, *others])
+            others = report.tables[2:]
+            report = with_comparison(report, compared)
             if html is not None:
-                _write_html(Path(html), report)
+                write_html(Path(html), report)
                 progress(f"report written to {html}")
             if as_json:
                 print_json(json_document.render(report))
@@ -137,7 +141,7 @@ def main_report(
     return 2 if bad else 0
 
 
-def _summarise(
+def summarise(
     logs: list[SessionLog],
     found: FoundLogs,
     out: Path | str | None,
@@ -150,10 +154,11 @@ def _summarise(
     scratch: Path,
     progress: Progress,
     print_error: PrintLine,
+    running: SparkSession | None = None,
 ) -> tuple[Report | None, int]:
     """Return a report on the usable logs, and the number of unusable logs.
 
-    If `charts` is set, the report also contains the rows for charts.
+    If `charts` is set, the report also contains the rows for charts. Spark is started and stopped, unless it is already `running`.
     """
     with defer_signals():
         from spark_reports.compute import compute_tables, load_logs, session_settings
@@ -161,7 +166,8 @@ def _summarise(
         from spark_reports.tables import spark_table
 
     size = sum(Path(log.readable).stat().st_size for log in logs)
-    progress("starting Spark …")
+    if running is None:
+        progress("starting Spark …")
     chosen = {**session_settings.spark_settings(master or LOCAL_MASTER), **settings}
     local = is_local(master or LOCAL_MASTER)
     stop = Event()
@@ -176,7 +182,8 @@ def _summarise(
         write += [spark_table.csv(place, out)] if isinstance(place, Path) and isinstance(out, Path) and "csv" in kinds else []
         # Writing must end before the directory is moved or deleted, and after Spark has been stopped, so that it does not take long.
         until_closed = at_end.enter_context(contextlib.closing(spark_table.UntilClosed(write)))
-        with spark_session(master, chosen, brief=size < BRIEF_BYTES) as spark:
+        session = spark_session(master, chosen, brief=size < BRIEF_BYTES) if running is None else contextlib.nullcontext(running)
+        with session as spark:
             more = [*found.remote, *found.datasets]
             progress(f"reading {_counted(len(logs), size)}{' and ' if logs and more else ''}{', '.join(more)} …")
             staged = staging.result()
@@ -225,10 +232,17 @@ def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
     return out.resolve()
 
 
-def _write_html(path: Path, report: Report) -> None:
+def with_comparison(report: Report, compared: Result | None) -> Report:
+    """Return the report with the comparison of its sessions, if there is one."""
+    sessions, *others = report.tables
+    return report if compared is None else attrs.evolve(report, tables=[sessions, compared, *others])
+
+
+def write_html(path: Path, report: Report, reload_seconds: float = 0) -> None:
+    """Write the page of a report (`html.render`)."""
     from spark_reports.output import html
 
-    write_atomically(path, html.render(report))
+    write_atomically(path, html.render(report, reload_seconds))
 
 
 def _show(results: Sequence[Result]) -> None:

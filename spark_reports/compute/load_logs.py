@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-PrintLine = Callable[[str], None]
+PrintLine = Callable[[str], object]
 """A function that reports an error."""
 
 

@@ -59,8 +59,12 @@ def _template() -> Template:
     return environment.get_template("page.html.j2")
 
 
-def render(report: Report) -> str:
-    """Return the report as an HTML page."""
+def render(report: Report, reload_seconds: float = 0) -> str:
+    """Return the report as an HTML page.
+
+    Args:
+        reload_seconds: the interval at which the page loads itself again, because its sessions are still running; 0 if they are not.
+    """
     sessions = next(result for result in report.tables if result.name == "sessions")
     incidents = _incidents(report, sessions)
     found = harms(report, incidents)
@@ -93,6 +97,7 @@ def render(report: Report) -> str:
         ),
         ranking=_ranking(report, incidents),
         notices=report.notices,
+        reload_seconds=f"{reload_seconds:g}" if reload_seconds else "",
         patterns=Markup(svg_charts.patterns()) if charts or drawn else "",
         charts=Markup(charts),
         causes=[

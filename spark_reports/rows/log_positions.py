@@ -48,7 +48,7 @@ class Position:
     mark: str
 
 
-def latest_positions(paths: Sequence[str], before: Mapping[str, Position]) -> dict[str, Position]:
+def latest_positions(paths: Sequence[str | Path], before: Mapping[str, Position]) -> dict[str, Position]:
     """Return the positions up to which the logs at `paths` can be read now. Logs without a complete line are left out.
 
     Args:
@@ -59,7 +59,7 @@ def latest_positions(paths: Sequence[str], before: Mapping[str, Position]) -> di
     """
     found = find_logs(paths, or_none=True)
     for other in (*found.datasets, *found.remote):
-        raise ReportError(f"{other}: format('isrlab') reads logs in JSON Lines at paths, neither Parquet nor URIs")
+        raise ReportError(f"{other}: only logs in JSON Lines at paths can be followed, neither Parquet nor URIs")
     files = {str(path.resolve()): path for path in found.files}
     for gone in (path for path, position in before.items() if not (path in files or position.ended)):
         raise ReportError(_changed(gone))
@@ -87,7 +87,7 @@ def _latest(path: Path, before: Position | None, session: str) -> Position | Non
         OSError, InputError, ReportError: see `latest_positions`.
     """
     if is_packed(path):
-        raise ReportError(f"{path}: readStream reads logs that are not compressed; read compressed logs with spark.read")
+        raise ReportError(f"{path}: a compressed log cannot be followed")
     with path.open("rb") as file:
         header = file.readline(MAX_LINE)
         if before is None:

@@ -210,14 +210,21 @@ def max_seconds_of(text: str | None) -> float | None:
     Raises:
         InputError: the text is not a time.
     """
+    return None if text is None else seconds_of("--max-seconds", text)
+
+
+def seconds_of(option: str, text: str) -> float:
+    """Return the value of an option that is a number of seconds.
+
+    Raises:
+        InputError: the text is not a time.
+    """
     from scenarios.errors import InputError
 
-    if text is None:
-        return None
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e9:
-        raise InputError(f"--max-seconds: '{text[:40]}' is not a time; write a number of seconds, for example 60")
+        raise InputError(f"{option}: '{text[:40]}' is not a time; write a number of seconds, for example 60")
     return seconds

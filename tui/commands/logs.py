@@ -11,7 +11,7 @@ from typing import Any
 
 from scenarios.io.standard_streams import print_error, print_lines, print_messages
 from tui.arguments.console import Parser
-from tui.arguments.options import add_spark_options, log_files
+from tui.arguments.options import add_spark_options, log_files, seconds_of
 from tui.exit_codes import BAD_INPUT, FAILED, HELD
 
 
@@ -67,6 +67,12 @@ def add_commands(commands: Any) -> None:
     report.add_argument("--parquet", action="store_true", help="with -o: write Parquet, even if --csv is given")
     report.add_argument("--compare", action="store_true", help="print only the table that compares sessions")
     report.add_argument("--html", metavar="FILE", help="write one HTML file with charts and tables, instead of printing tables")
+    report.add_argument(
+        "--follow", action="store_true", help="with --html: while the logs grow, write the page again, until the sessions have ended"
+    )
+    report.add_argument(
+        "--every", metavar="SECONDS", default="10", help="with --follow: the least time between the starts of two pages (default: 10)"
+    )
     add_spark_options(report)
     report.add_argument(
         "--json", action="store_true", help="print the tables as one JSON document, with at most the 10,000 worst rows of each table"
@@ -171,6 +177,14 @@ def _report(arguments: argparse.Namespace) -> int:
     refuse_stdout("-o", arguments.output, "a directory")
     if not _has_spark("report"):
         return BAD_INPUT
+    if arguments.follow:
+        if arguments.html is None or arguments.output is not None or arguments.json or arguments.compare:
+            print_error("--follow needs --html FILE, and no other output; write other outputs when the session has ended")
+            return BAD_INPUT
+        from spark_reports.follow import follow_logs
+
+        seconds = seconds_of("--every", arguments.every)
+        return follow_logs(arguments.logs, arguments.html, seconds, arguments.master, arguments.conf, quiet=arguments.quiet)
     from spark_reports.report import main_report
 
     return main_report(
