@@ -21,18 +21,9 @@ from scenarios.sweeps.simulation.kafka.rare_windows import YEAR
 from scenarios.sweeps.statistics.estimates import TAIL, Estimate
 from scenarios.sweeps.statistics.quantiles import gamma_quantile
 from scenarios.sweeps.statistics.rare_loss import losses_per_year, seen_losses_per_year, strata_of
+from tests.scenarios.sweeps.grids import TWO_BROKERS
 
-GRID: Final = """\
-cluster:
-  brokers: 2
-  topics:
-    orders: {partitions: 2, replication-factor: 2, config: {unclean.leader.election.enable: true}}
-workload:
-  - {topic: orders, rate: 100, every: 100ms, between: 10s, acks: all}
-faults:
-  crash: {every: 2h, lasts: {mean: 20m}}
-around: {before: 10s, after: 30s, near: 100ms, soon: 10s}
-"""
+GRID: Final = f"{TWO_BROKERS}faults:\n  crash: {{every: 2h, lasts: {{mean: 20m}}}}\n"
 
 
 def plainly(days: int) -> tuple[Estimate, int]:

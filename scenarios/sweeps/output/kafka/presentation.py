@@ -128,11 +128,16 @@ PANELS: Final = [
 ]
 
 
-def _write_more(out: Path, outcome: SweepResult[KafkaCell], runs: Sequence[Run]) -> list[str]:
-    """Write the tables as Parquet, and scenarios that repeat the first runs with a loss."""
-    tables = write_parquet(out, outcome, KAFKA_PRESENTATION.columns, runs)
+def write_tables_and_losses(out: Path, outcome: SweepResult[KafkaCell], columns: Sequence[Column], runs: Sequence[Run]) -> list[str]:
+    """Write the tables as Parquet, with these columns for each cell, and scenarios that repeat the first losses. Return the names of what was
+    written."""
+    tables = write_parquet(out, outcome, columns, runs)
     scripts = write_scenarios(out / "losses", outcome)
     return [*(["runs.parquet", "cells.parquet"] if tables else []), *([f"losses/ ({counted(scripts, 'scenario')})"] if scripts else [])]
+
+
+def _write_more(out: Path, outcome: SweepResult[KafkaCell], runs: Sequence[Run]) -> list[str]:
+    return write_tables_and_losses(out, outcome, KAFKA_PRESENTATION.columns, runs)
 
 
 KAFKA_PRESENTATION: Final = Presentation[KafkaCell](

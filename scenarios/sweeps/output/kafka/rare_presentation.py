@@ -11,9 +11,8 @@ from scenarios.io.output_files import write_atomically
 from scenarios.sweeps.grid.grid import Run
 from scenarios.sweeps.output.columns import LOSING_RUNS, LOSING_SEEDS, NAME, NUMBER, RUNS, Column, csv_text, significant, total
 from scenarios.sweeps.output.interval_chart import Panel
-from scenarios.sweeps.output.kafka.loss_scenario import replay_of, write_scenarios
-from scenarios.sweeps.output.kafka.presentation import names_of, varied_words
-from scenarios.sweeps.output.parquet_files import write_parquet
+from scenarios.sweeps.output.kafka.loss_scenario import replay_of
+from scenarios.sweeps.output.kafka.presentation import names_of, varied_words, write_tables_and_losses
 from scenarios.sweeps.output.presentation import Presentation, Quantity
 from scenarios.sweeps.output.texts import counted
 from scenarios.sweeps.simulation.kafka.cell import KafkaCell
@@ -156,13 +155,7 @@ def _strata_rows(outcome: SweepResult[KafkaCell]) -> list[list[object]]:
 def _write_more(out: Path, outcome: SweepResult[KafkaCell], runs: Sequence[Run]) -> list[str]:
     """Write the results by the number of faulty nodes, the tables as Parquet, and scenarios that repeat the first losses."""
     write_atomically(out / "strata.csv", csv_text(STRATA_COLUMNS, _strata_rows(outcome)))
-    tables = write_parquet(out, outcome, RARE_PRESENTATION.columns, runs)
-    scripts = write_scenarios(out / "losses", outcome)
-    return [
-        "strata.csv",
-        *(["runs.parquet", "cells.parquet"] if tables else []),
-        *([f"losses/ ({counted(scripts, 'scenario')})"] if scripts else []),
-    ]
+    return ["strata.csv", *write_tables_and_losses(out, outcome, RARE_PRESENTATION.columns, runs)]
 
 
 RARE_PRESENTATION: Final = Presentation[KafkaCell](
