@@ -66,7 +66,9 @@ class GroupsTool(enum.IntEnum):
     GROUP_COLUMN = 3
     """`--describe` accepts several groups, and its tables begin with the column GROUP (KIP-222, between 2.0.1 and 2.3.1)."""
     JAVA = 4
-    """`kafka-consumer-groups` is rewritten in Java and prints partitions in hash-table order, and `--list` supports `--type` (3.8)."""
+    """`kafka-consumer-groups` is rewritten in Java and prints partitions in hash-table order, `--list` supports `--type`, and the table of offsets
+    does not end with a line break (3.8, seen in 3.9.1).
+    """
     EPOCHS = 5
     """`--verbose` prints epochs (KIP-1099, 4.0)."""
     SORTED = 6

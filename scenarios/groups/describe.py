@@ -53,6 +53,8 @@ def describe(tool: GroupsTool, groups: Sequence[Group], brokers: Brokers, view: 
             err += f"{_break(tool)}Warning: Consumer group '{group.name}' is rebalancing.\n"
         if view is View.OFFSETS:
             text = _offsets(tool, group, brokers, verbose=verbose)
+            if tool is GroupsTool.JAVA:
+                text = text.removesuffix("\n")  # it breaks the line before each row of this table, not after it
         elif view is View.MEMBERS:
             text = _members(tool, group, verbose=verbose)
         else:

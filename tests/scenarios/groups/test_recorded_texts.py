@@ -15,7 +15,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from scenarios.groups.describe import View, describe
 from scenarios.groups.errors import group_not_found, leaderless
-from scenarios.groups.facts import CLASSIC, Group
+from scenarios.groups.facts import CLASSIC, Brokers, Committed, Group
 from scenarios.groups.listing import list_text, states_named, types_named
 from tests.scenarios.groups.recorded_facts import Recorded, tables
 
@@ -148,3 +148,16 @@ def test_list_prints_what_kafka_printed(path: Path) -> None:
         types = types_named(filtered) if filtered and "--type" in arguments else None
         printed = list_text(tool, groups, states, types, with_states="--state" in arguments, with_types="--type" in arguments)
         assert sorted(printed.splitlines()) == sorted(result(act)["out"].splitlines())
+
+
+def test_the_table_of_offsets_of_3_9_does_not_end_with_a_line_break() -> None:
+    """3.9.1 breaks the line before each row of this table, so that two groups have no empty line between them, and the output ends in a row."""
+    offsets = {TopicPartition("audit", 0): Committed(18)}
+    groups = [Group(name, "Empty", "b1:9092", 1, offsets=offsets) for name in ("one", "two")]
+    printed = describe(RELEASES["3.9"].groups_tool, groups, Brokers({TopicPartition("audit", 0): 26})).out
+    header = "GROUP           TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID     HOST            CLIENT-ID"
+    row = "             audit           0          18              26              8               -               -               -"
+    assert printed == f"\n{header}\none{row}\n{header}\ntwo{row}"
+    assert describe(RELEASES["4.0"].groups_tool, groups, Brokers({TopicPartition("audit", 0): 26})).out == (
+        f"\n{header}\none{row}\n\n{header}\ntwo{row}\n"
+    )
