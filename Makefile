@@ -22,7 +22,7 @@ COMPILED := build/compiled
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test fuzz swarm fuzz-transactions fuzz-groups causes mutants explore-ladder explore-swarm lint fidelity record bench compiled pure test-compiled wheel docs sentences lock venv clean
+.PHONY: help play serve live report test test-live fuzz swarm fuzz-transactions fuzz-groups causes mutants explore-ladder explore-swarm lint fidelity record bench compiled pure test-compiled wheel docs sentences lock venv clean
 
 help: ## list these targets
 	@awk -F ' ## ' '/^[a-z-]+:.* ## / {sub(/:.*/, "", $$1); printf "make %-25s %s\n", $$1 " " $$3, $$2}' Makefile
@@ -33,12 +33,18 @@ play: $(STAMPS)/play $(FRESH) ## open the playground (isrlab play ...) ## [ARGS=
 serve: $(STAMPS)/serve $(FRESH) ## serve the playground to your own browser ## [ARGS="..."]
 	@$(BIN)/isrlab serve $(ARGS)
 
+live: $(STAMPS)/live ## install what reads running clusters
+	@$(BIN)/isrlab import --help
+
 report: $(STAMPS)/spark ## summarize a session on Spark ## LOG=FILE
 	@test -n "$(LOG)" || { echo "make report needs a session's event log: make report LOG=session.jsonl" >&2; exit 2; }
 	@$(BIN)/isrlab report $(LOG) $(ARGS)
 
 test: $(STAMPS)/test ## run the whole test suite (pytest ...) ## [ARGS="..."]
 	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
+
+test-live: $(STAMPS)/test ## test with real brokers, and record them (Java) ## [ARGS="..."]
+	@ISRLAB_LIVE=1 $(BIN)/python -m pytest -n 0 -m live tests/scenarios/live $(ARGS)
 
 fuzz: $(STAMPS)/test ## try random input (--seconds, --seed, --target) ## [ARGS="..."]
 	@$(BIN)/python -m tests.fuzz $(ARGS)
@@ -141,6 +147,10 @@ $(STAMPS)/serve: locks/serve.txt $(STAMPS)/play
 	@$(INSTALL) -r locks/serve.txt
 	@touch $@
 
+$(STAMPS)/live: locks/live.txt $(STAMPS)/play
+	@$(INSTALL) -r locks/live.txt
+	@touch $@
+
 $(STAMPS)/spark: locks/spark.txt $(STAMPS)/play
 	@echo "Installing PySpark and a Java runtime for it (about 500 MB, once) …" >&2
 	@$(INSTALL) -r locks/spark.txt
@@ -178,8 +188,9 @@ lock: | $(BIN)/python ## update the locked dependencies in locks/
 	@$(LOCK_ENV)/bin/python -m pip --disable-pip-version-check --no-input -q install uv
 	@$(COMPILE) pyproject.toml --group build -o locks/play.txt
 	@$(COMPILE) pyproject.toml --group build --extra serve -c locks/play.txt -o locks/serve.txt
+	@$(COMPILE) pyproject.toml --group build --extra live -c locks/play.txt -o locks/live.txt
 	@$(COMPILE) pyproject.toml --group build --extra spark -c locks/serve.txt -o locks/spark.txt
-	@$(COMPILE) pyproject.toml --group build --extra spark --extra connect --extra serve --group test -c locks/spark.txt -o locks/test.txt
+	@$(COMPILE) pyproject.toml --group build --extra spark --extra connect --extra serve --extra live --group test -c locks/spark.txt -o locks/test.txt
 	@$(COMPILE) pyproject.toml --group build --extra spark --extra connect --extra serve --group lint -c locks/test.txt -o locks/lint.txt
 	@$(COMPILE) pyproject.toml --group build --group compile -c locks/lint.txt -o locks/compile.txt
 	@rm -rf $(LOCK_ENV)

@@ -34,6 +34,7 @@ _NETWORK: Final = NetworkSpec()
 def to_cluster_spec(
     imported: DescribeImport,
     *,
+    brokers: tuple[BrokerSpec, ...] | None = None,
     settings: tuple[tuple[str, Value], ...] = (),
     network: NetworkSpec = _NETWORK,
     pace: Pace = Pace.TIMELINE,
@@ -41,10 +42,10 @@ def to_cluster_spec(
     """Return a cluster in the state that the imported output shows, with notes about the inferred facts and the omitted parts of the
     output.
 
-    The cluster has one broker, without a rack, for each broker ID in the imported output.
-
     Args:
         imported: the result of `parse_describe`; its notes are not repeated in the returned notes.
+        brokers: the brokers, if they are known, with every broker that has a replica. Otherwise, the cluster has one broker, without a rack,
+            for each broker ID in the imported output.
         settings, network, pace: the settings, the network model, and the pace of the cluster.
 
     Raises:
@@ -52,13 +53,13 @@ def to_cluster_spec(
             imported output.
     """
     rows = [row for topic in imported.topics for row in topic.rows]
-    up = living(rows)
-    mentioned = sorted({broker for row in rows for broker in row.replicas})
+    up = living(rows) if brokers is None else frozenset(broker.id for broker in brokers if broker.up)
+    mentioned = sorted({broker for row in rows for broker in row.replicas} if brokers is None else {broker.id for broker in brokers})
     if not mentioned:
         _refuse(imported, "the imported output does not name any broker", "give partition rows, with Replicas and Isr")
     topics = tuple(_topic_spec(topic, imported, mentioned) for topic in imported.topics)
     spec = ClusterSpec(
-        brokers=tuple(BrokerSpec(broker, up=broker in up) for broker in mentioned),
+        brokers=tuple(BrokerSpec(broker, up=broker in up) for broker in mentioned) if brokers is None else brokers,
         topics=topics,
         settings=settings,
         network=network,
@@ -68,7 +69,8 @@ def to_cluster_spec(
         spec.check()
     except ValueError as problem:
         _refuse(imported, str(problem), "use the output as kafka-topics printed it")
-    return spec, (*_broker_notes(rows, mentioned, up), *_partition_notes(rows, up), *_topic_notes(imported.topics))
+    inferred = _broker_notes(rows, mentioned, up) if brokers is None else ()
+    return spec, (*inferred, *_partition_notes(rows, up), *_topic_notes(imported.topics))
 
 
 def living(rows: Iterable[DescribedPartition]) -> frozenset[int]:

@@ -56,13 +56,14 @@ class WithGroups:
     notes: tuple[str, ...]
 
 
-def add_groups(spec: ClusterSpec, imported: GroupsImport, release: Release) -> WithGroups:
+def add_groups(spec: ClusterSpec, imported: GroupsImport, release: Release, *, logs_known: bool = False) -> WithGroups:
     """Return the cluster with the groups.
 
     Args:
         spec: the cluster, as the output of `kafka-topics` describes it.
         imported: the result of `parse_groups`; its notes are not repeated in the returned notes.
         release: the release under which the cluster is to run.
+        logs_known: whether the cluster already has its logs. Otherwise, they follow from the log end offsets and the committed offsets.
 
     Raises:
         GroupsError: the release has no groups, or the cluster with the groups is not valid.
@@ -71,7 +72,8 @@ def add_groups(spec: ClusterSpec, imported: GroupsImport, release: Release) -> W
         raise GroupsError(f"{imported.source}: release {release.name} has no group coordinator; use 0.9 or later")
     notes: list[str] = []
     groups = _known_partitions(spec, imported, notes)
-    spec = _with_logs(spec, groups, imported, notes)
+    if not logs_known:
+        spec = _with_logs(spec, groups, imported, notes)
     spec = _with_offsets_topic(spec, groups, notes)
     with_offsets = tuple(
         GroupSpec(group.name, tuple((tp, committed.offset, committed.leader_epoch) for tp, committed in sorted(group.offsets.items())))

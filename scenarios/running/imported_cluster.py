@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,10 +11,12 @@ import attrs
 from core.kafka.release import Release
 from core.lab.acts import JoinGroup
 from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.describe.described import DescribeImport
 from scenarios.describe.spec import to_cluster_spec
-from scenarios.errors import Place
+from scenarios.errors import InputError, Place
+from scenarios.groups.described import GroupsImport
 from scenarios.groups.imported import add_groups
 from scenarios.groups.parse import parse_groups
 from scenarios.language.acts import act_as_data
@@ -55,14 +57,43 @@ def import_cluster(topics: DescribeImport, groups: Sequence[tuple[str, str]], re
     Raises:
         InputError: one of the imported outputs contradicts itself, or the cluster that the outputs describe is not valid.
     """
-    spec, notes = to_cluster_spec(topics)
+    return imported_scenario(topics, parse_groups(groups) if groups else None, release)
+
+
+def imported_scenario(
+    topics: DescribeImport,
+    groups: GroupsImport | None,
+    release: Release,
+    *,
+    brokers: tuple[BrokerSpec, ...] | None = None,
+    complete: Callable[[ClusterSpec], ClusterSpec] | None = None,
+) -> ImportedCluster:
+    """Return the cluster that described topics and groups make.
+
+    Args:
+        topics: the topics.
+        groups: the groups, if there are any.
+        release: the release under which the cluster is to run.
+        brokers: the brokers, if they are known; otherwise, they are inferred from the topics.
+        complete: a function that adds what else is known of the cluster, such as its logs, before the groups are added. Without it, the logs
+            follow from the groups.
+
+    Raises:
+        InputError: the topics or groups contradict themselves, or the cluster that they describe is not valid.
+    """
+    spec, notes = to_cluster_spec(topics, brokers=brokers)
     notes = (*topics.notes, *notes)
+    if complete is not None:
+        spec = complete(spec)
+        try:
+            spec.check()
+        except ValueError as problem:
+            raise InputError(f"{topics.source}: {problem}") from None
     place = Place(topics.source, 1, 1)
     steps: tuple[Step, ...] = ()
-    if groups:
-        imported = parse_groups(groups)
-        added = add_groups(spec, imported, release)
-        spec, notes = added.spec, (*notes, *imported.notes, *added.notes)
+    if groups is not None:
+        added = add_groups(spec, groups, release, logs_known=complete is not None)
+        spec, notes = added.spec, (*notes, *groups.notes, *added.notes)
         steps = tuple(Step(place, ALWAYS, at=0, acts=(join,)) for join in added.joins)
     return ImportedCluster(Scenario(Path(topics.source).name, "", topics.source, (release.name,), 0, spec, place, steps), tuple(notes))
 

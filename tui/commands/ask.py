@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 from scenarios.io.standard_streams import print_json, print_lines, print_messages
+from tui.arguments.live import add_live_options, import_live_cluster, live_given
 from tui.arguments.options import add_groups_option, release_of, time_of
 from tui.arguments.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import HELD
@@ -17,6 +18,7 @@ def add_commands(commands: Any) -> None:
     ask = commands.add_parser("ask", help="answer a question about a cluster, such as: isrlab ask mine.txt may-i-stop 2,5")
     ask.add_argument(
         "target",
+        nargs="?",
         metavar="SCENARIO|LOG|DESCRIBE.txt",
         help="the cluster: the output of kafka-topics --describe, an event log, a scenario of the library, or a script",
     )
@@ -25,6 +27,7 @@ def add_commands(commands: Any) -> None:
     ask.add_argument("--at", metavar="TIME", help="the virtual time of a log or a scenario at which to ask; by default, its end")
     ask.add_argument("--release", metavar="R", help="the Kafka release of the cluster; by default, the newest that the target names")
     add_groups_option(ask)
+    add_live_options(ask)
     ask.add_argument("--json", action="store_true", help="print the answer as JSON")
     ask.set_defaults(command=_ask)
 
@@ -34,6 +37,11 @@ def _ask(arguments: argparse.Namespace) -> int:
     from scenarios.questions.all_questions import QUESTIONS
     from scenarios.questions.asked import AskedCluster
 
+    if arguments.bootstrap_server is not None:  # Without a target, the question comes first.
+        arguments.words = [word for word in (arguments.question, *arguments.words) if word is not None]
+        arguments.target, arguments.question = arguments.bootstrap_server, arguments.target
+    elif arguments.target is None:
+        raise InputError("name the cluster: a scenario, a log, the output of kafka-topics --describe, or --bootstrap-server HOST:PORT")
     if arguments.question is None:
         _cluster(arguments)
         width = max(len(f"{one.name} {one.takes}") for one in QUESTIONS.values())
@@ -44,8 +52,10 @@ def _ask(arguments: argparse.Namespace) -> int:
         raise InputError(f"{arguments.question[:60]}: unknown question; {did_you_mean(arguments.question, list(QUESTIONS))}")
     if arguments.words and not question.takes:
         raise InputError(f"{question.name}: takes nothing after it, not '{' '.join(arguments.words)[:60]}'")
-    options = " ".join(f"{name} {shlex.quote(value)}" for name, value in (("--release", arguments.release),) if value is not None)
-    asked = AskedCluster(_cluster(arguments), arguments.target, options, arguments.at or "")
+    given = (("--release", arguments.release), ("--command-config", arguments.command_config))
+    options = " ".join(f"{name} {shlex.quote(value)}" for name, value in given if value is not None)
+    target = arguments.target if arguments.bootstrap_server is None else f"--bootstrap-server {arguments.target}"
+    asked = AskedCluster(_cluster(arguments), target, options, arguments.at or "")
     try:
         answer = question.answer(asked, arguments.words)
     except ValueError as wrong:
@@ -65,6 +75,12 @@ def _cluster(arguments: argparse.Namespace) -> Any:
     from scenarios.exports.cluster_at import cluster_at
 
     release, at = release_of(arguments.release), time_of(arguments.at)
+    if live_given(arguments, ""):
+        from scenarios.running.imported_cluster import settled_cluster
+
+        imported, under = import_live_cluster(arguments, release)
+        print_messages(*imported.notes)
+        return settled_cluster(imported, under, 0, at if imported.scenario.steps else at or 0)
     log = looks_like_log(arguments.target)
     text = None if log else describe_text(arguments.target)
     if arguments.groups and text is None:

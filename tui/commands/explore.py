@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.io.standard_streams import print_json, print_lines, print_messages
+from tui.arguments.live import add_live_options, import_live_cluster, live_given
 from tui.arguments.options import add_groups_option, add_run_options, max_seconds_of, release_of, seed_of, time_of
 from tui.arguments.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
@@ -43,6 +45,7 @@ def add_commands(commands: Any) -> None:
         nargs="?",
         help="the cluster: the output of kafka-topics --describe, an event log, a scenario of the library, or a script",
     )
+    add_live_options(explore)
     explore.add_argument(
         "--goal",
         metavar="CONDITION",
@@ -206,9 +209,15 @@ def _start(arguments: argparse.Namespace) -> Start:
     from scenarios.language.script import releases_of
     from scenarios.logs.recorded_session import read_session
 
-    if arguments.target is None:
+    live = live_given(arguments, "target")
+    if arguments.target is None and not live:
         raise InputError("name the cluster: a scenario, a script, an event log, or the output of kafka-topics --describe")
     release, begin, seed = release_of(arguments.release), time_of(arguments.begin, "--from"), seed_of(arguments.seed)
+    if live:
+        imported, under = import_live_cluster(arguments, release)
+        arguments.target = re.sub(r"[^\w-]+", "-", arguments.bootstrap_server)[:80]  # also the name of the scripts that are found
+        print_messages(*imported.notes)
+        return Start.of_scenario(imported.scenario, under, seed, begin or 0)
     log = looks_like_log(arguments.target)
     text = None if log else describe_text(arguments.target)
     if arguments.groups and text is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.sim.units import format_duration
 from scenarios.io.standard_streams import print_error, print_lines
+from tui.arguments.live import add_live_options, import_live_cluster, live_given
 from tui.arguments.options import (
     add_display_options,
     add_feature_option,
@@ -25,6 +26,8 @@ from tui.arguments.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import BAD_INPUT, HELD
 
 if TYPE_CHECKING:
+    from core.kafka.release import Release
+    from scenarios.running.imported_cluster import ImportedCluster
     from tui.session.play_target import PlayTarget
 
 COMPARE_MODELS = "compare-models"
@@ -37,6 +40,7 @@ def add_commands(commands: Any) -> None:
         "play", help="open the playground with a scenario, an old session, or the kafka-topics --describe output of a real cluster"
     )
     add_target_options(play)
+    add_live_options(play)
     play.add_argument("--log", metavar="FILE", help="write the session's event log to this file")
     play.add_argument(
         "--record",
@@ -84,6 +88,11 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
     from tui.session.play_target import PlayTarget
 
     release, seed, features = release_of(arguments.release), seed_of(arguments.seed), features_of(arguments.feature)
+    if live_given(arguments, "target"):
+        if arguments.read_only or arguments.at is not None:
+            raise InputError(f"--{'read-only' if arguments.read_only else 'at'}: needs the event log of an old session; name one")
+        imported, under = import_live_cluster(arguments, release)
+        return _imported_target(imported, under, seed, features)
     if arguments.target is not None and looks_like_log(arguments.target):
         if arguments.groups:
             raise InputError("--groups: needs the output of kafka-topics --describe, not an event log; omit this option")
@@ -96,17 +105,7 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
     if arguments.target is None:
         return PlayTarget(None, None, release or CURRENT, seed or 0, features=features)
     if text is not None:
-        imported = import_texts(text, arguments.target, arguments.groups, release)
-        scenario = imported.scenario
-        return PlayTarget(
-            None if scenario.plain else scenario,
-            scenario.spec,
-            release or CURRENT,
-            seed or 0,
-            title=scenario.name,
-            notes=imported.notes,
-            features=features,
-        )
+        return _imported_target(import_texts(text, arguments.target, arguments.groups, release), release or CURRENT, seed, features)
     from scenarios import catalogue
 
     scenario = catalogue.load(arguments.target)
@@ -116,6 +115,22 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
         release or release_named(scenario.releases[-1]),
         scenario.seed if seed is None else seed,
         title=scenario.name,
+        features=features,
+    )
+
+
+def _imported_target(imported: ImportedCluster, release: Release, seed: int | None, features: tuple[tuple[str, int], ...]) -> PlayTarget:
+    """Return the `PlayTarget` for an imported cluster."""
+    from tui.session.play_target import PlayTarget
+
+    scenario = imported.scenario
+    return PlayTarget(
+        None if scenario.plain else scenario,
+        scenario.spec,
+        release,
+        seed or 0,
+        title=scenario.name,
+        notes=imported.notes,
         features=features,
     )
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from scenarios.io.standard_streams import print_messages, print_text
 from tui.arguments.console import read_text, write_text
+from tui.arguments.live import add_live_options, import_live_cluster, live_given, live_moment
 from tui.arguments.options import add_groups_option, release_of, time_of
 from tui.arguments.sources import described_moment, import_texts
 from tui.exit_codes import HELD
@@ -22,15 +23,20 @@ FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-is
 def add_commands(commands: Any) -> None:
     """Add the commands `import` and `describe`."""
     importing = commands.add_parser(
-        "import", help="make a script from the output of kafka-topics --describe, and of kafka-consumer-groups --describe"
+        "import",
+        help="make a script from a running cluster, or from the output of kafka-topics --describe and kafka-consumer-groups --describe",
     )
-    importing.add_argument("source", metavar="DESCRIBE.txt", help="the output of kafka-topics --describe; '-' reads stdin")
+    importing.add_argument("source", nargs="?", metavar="DESCRIBE.txt", help="the output of kafka-topics --describe; '-' reads stdin")
     add_groups_option(importing)
+    add_live_options(importing)
     importing.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of stdout ('-')")
     importing.set_defaults(command=_import)
 
     describe = commands.add_parser("describe", help="print the output of kafka-topics --describe for any moment of a log or a scenario")
-    describe.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or the output of kafka-topics --describe")
+    describe.add_argument(
+        "source", nargs="?", metavar="LOG|SCENARIO", help="an event log, a scenario, or the output of kafka-topics --describe"
+    )
+    add_live_options(describe)
     describe.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
     describe.add_argument("--release", metavar="R", help="the Kafka release to run, which also determines the output format")
     describe.add_argument(
@@ -57,10 +63,15 @@ def _import(arguments: argparse.Namespace) -> int:
     from scenarios.io.output_files import check_outputs
     from scenarios.running.imported_cluster import as_script
 
-    if [arguments.source, *arguments.groups].count("-") > 1:
-        raise InputError("--groups: only one of the two texts can come from stdin; use a file for the other one")
-    check_outputs({"-o": arguments.output}, [arguments.source, *arguments.groups])
-    imported = import_texts(read_text(arguments.source), arguments.source, arguments.groups, None)
+    check_outputs({"-o": arguments.output}, [arguments.source, *arguments.groups, arguments.command_config])
+    if live_given(arguments):
+        imported, _ = import_live_cluster(arguments, None)
+    elif arguments.source is None:
+        raise InputError("name the output of kafka-topics --describe, or a running cluster (--bootstrap-server HOST:PORT)")
+    else:
+        if [arguments.source, *arguments.groups].count("-") > 1:
+            raise InputError("--groups: only one of the two texts can come from stdin; use a file for the other one")
+        imported = import_texts(read_text(arguments.source), arguments.source, arguments.groups, None)
     for note in imported.notes:
         print_messages(note)
     write_text(arguments.output, as_script(imported))
@@ -72,8 +83,15 @@ def _describe(arguments: argparse.Namespace) -> int:
     from scenarios.describe.selection import in_printed_order, select_topics
     from scenarios.errors import InputError
 
-    release = release_of(arguments.release)
-    described = described_moment(arguments.source, time_of(arguments.at), release, zookeeper=arguments.zookeeper)
+    release, at = release_of(arguments.release), time_of(arguments.at)
+    if live_given(arguments):
+        if arguments.zookeeper:
+            raise InputError("--zookeeper: isrlab reads a running cluster only through its brokers; omit this option")
+        described = live_moment(arguments, at, release)
+    elif arguments.source is None:
+        raise InputError("name an event log or a scenario, or a running cluster (--bootstrap-server HOST:PORT)")
+    else:
+        described = described_moment(arguments.source, at, release, zookeeper=arguments.zookeeper)
     printed_as = release or described.release
     chosen = {name.replace("-", "_"): getattr(arguments, f"{name.replace('-', '_')}_partitions") for name in FILTERS}
     try:
@@ -86,6 +104,6 @@ def _describe(arguments: argparse.Namespace) -> int:
             **chosen,
         )
     except ValueError as wrong:
-        raise InputError(f"{arguments.source}: {wrong}") from None
+        raise InputError(f"{arguments.source or arguments.bootstrap_server}: {wrong}") from None
     print_text(text)
     return HELD

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from scenarios.io.standard_streams import print_messages, print_text
+from tui.arguments.live import add_live_options, import_live_cluster, live_given, read_live
 from tui.arguments.options import add_groups_option, add_run_options, release_of, seed_of, time_of
 from tui.arguments.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import HELD
 
 if TYPE_CHECKING:
+    from core.kafka.ids import TopicPartition
     from core.kafka.release import Release
     from core.lab.cluster import Cluster
     from scenarios.groups.cluster_facts import Coordinators
     from scenarios.groups.describe import View
-    from scenarios.groups.facts import Printed
+    from scenarios.groups.facts import Brokers, Printed
 
 ALL: str = ""
 """The parsed value of an option that is given without a value, such as `--state` after `--list`."""
@@ -25,13 +28,17 @@ def add_commands(commands: Any) -> None:
     """Add the command `groups`."""
     groups = commands.add_parser("groups", help="print the output of kafka-consumer-groups for any moment of a log or a scenario")
     groups.add_argument(
-        "source", metavar="LOG|SCENARIO", help="an event log, a scenario, or, with --groups, the output of kafka-topics --describe"
+        "source",
+        nargs="?",
+        metavar="LOG|SCENARIO",
+        help="an event log, a scenario, or, with --groups, the output of kafka-topics --describe",
     )
     groups.add_argument(
         "--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end; with --groups, the end of the first rebalance"
     )
     add_run_options(groups)
     add_groups_option(groups)
+    add_live_options(groups)
     action = groups.add_mutually_exclusive_group(required=True)
     action.add_argument("--list", action="store_true", help="list all groups")
     action.add_argument("--describe", action="store_true", help="describe groups: their offsets and lags, or another view")
@@ -78,33 +85,86 @@ def add_commands(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from scenarios.errors import InputError
     from scenarios.exports.cluster_at import cluster_at
-    from scenarios.groups.cluster_facts import coordinators_of
 
-    log = looks_like_log(arguments.source)
+    live = live_given(arguments)
+    if arguments.source is None and not live:
+        raise InputError("name an event log or a scenario, or a running cluster (--bootstrap-server HOST:PORT)")
+    log = not live and looks_like_log(arguments.source)
     _check(arguments, log=log)
     at, release, seed = time_of(arguments.at), release_of(arguments.release), seed_of(arguments.seed)
+    if live and at is None and (arguments.list or arguments.describe):
+        return _print(_live(arguments, release))
+    if live:
+        return _print(_printed(arguments, _live_copy(arguments, at, release, seed)))
     text = None if log else described_text(arguments)
     if text is None:
         cluster = cluster_at(arguments.source, at, log=log, release=release, seed=seed)
     else:
         cluster = _imported(arguments, text, at)
+    return _print(_printed(arguments, cluster))
+
+
+def _printed(arguments: argparse.Namespace, cluster: Cluster) -> Printed:
+    """Return what the tool prints for a cluster in the laboratory."""
+    from scenarios.groups.cluster_facts import coordinators_of
+
     _check_release(arguments, cluster.release)
     coordinators = coordinators_of(cluster)
     if arguments.reset_offsets:
         from tui.kafka_tools.group_offsets import reset_text
 
-        printed = reset_text(arguments, cluster, coordinators)
-    elif arguments.delete_offsets or arguments.delete:
+        return reset_text(arguments, cluster, coordinators)
+    if arguments.delete_offsets or arguments.delete:
         from tui.kafka_tools.group_offsets import deletion_text
 
-        printed = deletion_text(arguments, cluster, coordinators)
-    else:
-        printed = _list(arguments, cluster, coordinators) if arguments.list else _describe(arguments, cluster, coordinators)
+        return deletion_text(arguments, cluster, coordinators)
+    if arguments.list:
+        return _list(arguments, cluster.release, coordinators)
+    from scenarios.groups.cluster_facts import brokers_of
+
+    return _describe(arguments, cluster.release, coordinators, lambda tps: brokers_of(cluster, tps))
+
+
+def _print(printed: Printed) -> int:
     print_text(printed.out)
     if printed.err:
         print_messages(*printed.err.removesuffix("\n").split("\n"))
     return HELD
+
+
+def _live(arguments: argparse.Namespace, release: Release | None) -> Printed:
+    """Return what the tool prints for a running cluster."""
+    from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
+    from scenarios.groups.cluster_facts import Coordinators
+    from scenarios.groups.facts import Brokers
+    from scenarios.live.imported import release_for
+
+    live = read_live(arguments)
+    under, said = release_for(live, release)
+    _check_release(arguments, under)
+    print_messages(*said, *live.unknown)
+    offsets = next((topic.partitions for topic in live.topics if topic.name == GROUP_METADATA_TOPIC), {})
+    led = frozenset(number for number, each in offsets.items() if each.leader >= 0)
+    coordinators = Coordinators({group.name: group for group in live.groups}, len(offsets), led)
+    if arguments.list:
+        return _list(arguments, under, coordinators)
+
+    def ends(tps: Iterable[TopicPartition]) -> Brokers:
+        known = ((tp, live.partition(tp)) for tp in tps)
+        return Brokers({tp: None if each is None else each.high_watermark for tp, each in known})
+
+    return _describe(arguments, under, coordinators, ends)
+
+
+def _live_copy(arguments: argparse.Namespace, at: int | None, release: Release | None, seed: int | None) -> Cluster:
+    """Return a copy of a running cluster, once its groups have settled."""
+    from scenarios.running.imported_cluster import settled_cluster
+
+    imported, under = import_live_cluster(arguments, release)
+    print_messages(*imported.notes)
+    return settled_cluster(imported, under, seed or 0, at)
 
 
 def described_text(arguments: argparse.Namespace) -> str | None:
@@ -201,12 +261,12 @@ def _check_release(arguments: argparse.Namespace, release: Release) -> None:
         raise InputError(f"--type: --list of {name} does not have this option; use 3.9 or later (KIP-848)")
 
 
-def _list(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coordinators) -> Printed:
+def _list(arguments: argparse.Namespace, release: Release, coordinators: Coordinators) -> Printed:
     from scenarios.errors import InputError
     from scenarios.groups.facts import Printed
     from scenarios.groups.listing import list_text, states_named, types_named
 
-    tool = cluster.release.groups_tool
+    tool = release.groups_tool
     try:
         states = states_named(tool, arguments.state) if arguments.state else None
         types = types_named(arguments.type) if arguments.type else None
@@ -217,12 +277,16 @@ def _list(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coordin
     return Printed(list_text(tool, groups, states, types, with_states=with_states, with_types=with_types))
 
 
-def _describe(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coordinators) -> Printed:
-    from scenarios.groups.cluster_facts import brokers_of
+def _describe(
+    arguments: argparse.Namespace,
+    release: Release,
+    coordinators: Coordinators,
+    brokers_of: Callable[[Iterable[TopicPartition]], Brokers],
+) -> Printed:
     from scenarios.groups.describe import describe, partitions_of
     from scenarios.groups.errors import group_not_found, no_coordinator
 
-    tool = cluster.release.groups_tool
+    tool = release.groups_tool
     names = list(coordinators.groups) if arguments.all_groups else list(dict.fromkeys(arguments.group))
     for name in names:
         if not coordinators.coordinates(name):
@@ -230,7 +294,7 @@ def _describe(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coo
         if name not in coordinators.groups:
             return group_not_found(tool, name)
     groups = [coordinators.groups[name] for name in names]
-    brokers = brokers_of(cluster, (tp for group in groups for tp in partitions_of(group)))
+    brokers = brokers_of(tp for group in groups for tp in partitions_of(group))
     return describe(tool, groups, brokers, _view(arguments), verbose=arguments.verbose)
 
 

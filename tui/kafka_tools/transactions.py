@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.io.standard_streams import print_lines, print_messages
 from tui.arguments.console import Parser
+from tui.arguments.live import add_live_options, live_given, read_live
 from tui.arguments.options import add_run_options, release_of, seed_of, time_of
 from tui.arguments.sources import looks_like_log
 from tui.exit_codes import HELD
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster
+    from scenarios.live.facts import LiveCluster
 
 DEFAULT_MAX_TIMEOUT: Final = 15
 """The default value of `--max-transaction-timeout`, in minutes."""
@@ -28,11 +30,13 @@ def add_commands(commands: Any) -> None:
 
     listing = tools.add_parser("list", help="list the transactional IDs with their coordinators and states")
     _add_moment(listing)
+    add_live_options(listing)
     listing.add_argument("--duration-filter", metavar="MS", help="list only transactions that began more than this many ms ago (since 3.8)")
     listing.set_defaults(command=_list)
 
     describe = tools.add_parser("describe", help="describe the transaction of a transactional ID")
     _add_moment(describe)
+    add_live_options(describe)
     describe.add_argument("--transactional-id", metavar="ID", required=True)
     describe.set_defaults(command=_describe)
 
@@ -58,7 +62,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _add_moment(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
+    parser.add_argument("source", nargs="?", metavar="LOG|SCENARIO", help="an event log or a scenario")
     parser.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
     add_run_options(parser)
 
@@ -68,6 +72,12 @@ def _list(arguments: argparse.Namespace) -> int:
     from scenarios.tools.transactions import list_lines
 
     longer_than = _optional_number("--duration-filter", arguments.duration_filter)
+    if live_given(arguments):
+        if longer_than is not None:
+            raise InputError("--duration-filter: isrlab lists all transactions of a running cluster; omit this option")
+        from scenarios.live.transaction_lines import list_lines as live_lines
+
+        return _print(live_lines(_live(arguments)))
     cluster = _cluster(arguments)
     if longer_than is not None and not cluster.release.transactions_tool_filters_duration:
         raise InputError(
@@ -79,6 +89,13 @@ def _list(arguments: argparse.Namespace) -> int:
 def _describe(arguments: argparse.Namespace) -> int:
     from scenarios.tools.transactions import describe_lines
 
+    if live_given(arguments):
+        import time
+
+        from scenarios.live.transaction_lines import describe_lines as live_lines
+
+        live = _live(arguments)
+        return _print(live_lines(live, arguments.transactional_id, int(time.time() * 1000)))
     return _print(describe_lines(_cluster(arguments), arguments.transactional_id))
 
 
@@ -119,6 +136,10 @@ def _cluster(arguments: argparse.Namespace) -> Cluster:
     from scenarios.errors import InputError
     from scenarios.exports.cluster_at import cluster_at
 
+    if arguments.source is None:
+        raise InputError(
+            "name an event log or a scenario; 'list' and 'describe' also take a running cluster (--bootstrap-server HOST:PORT)"
+        )
     log = looks_like_log(arguments.source)
     if log and (arguments.release is not None or arguments.seed is not None):
         raise InputError("--release and --seed: a log always has its own release and seed; omit these options")
@@ -129,6 +150,17 @@ def _cluster(arguments: argparse.Namespace) -> Cluster:
     if not cluster.release.transactions_tool:
         print_messages(f"release {cluster.release.name} has no kafka-transactions; this is the output of the tool in release 3.0 (KIP-664)")
     return cluster
+
+
+def _live(arguments: argparse.Namespace) -> LiveCluster:
+    """Read a running cluster, and say what could not be read."""
+    from scenarios.errors import InputError
+
+    if arguments.at is not None or arguments.release is not None or arguments.seed is not None:
+        raise InputError("--at, --release, --seed: a running cluster is shown as it is; omit these options")
+    live = read_live(arguments)
+    print_messages(*(note for note in live.unknown if "transaction" in note))
+    return live
 
 
 def _print(lines: Sequence[str]) -> int:

@@ -106,11 +106,13 @@ class Cluster:
     Attributes:
         version: the Kafka version, such as 2.7.2; release: its numbers.
         zookeeper: the cluster has a ZooKeeper server instead of a KRaft controller.
+        brokers: the IDs of the brokers.
         home: the folder of the cluster's files; jars, classes: the release's libraries and the recorder's classes.
     """
 
-    def __init__(self, version: str, folder: Path, *, zookeeper: bool) -> None:
+    def __init__(self, version: str, folder: Path, *, zookeeper: bool, brokers: tuple[int, ...] = tuple(BROKERS)) -> None:
         self.version = version
+        self.brokers = brokers
         self.release = tuple(int(number) for number in version.split("."))
         self.zookeeper = zookeeper
         self.home = folder / f"run-{version}"
@@ -157,7 +159,7 @@ class Cluster:
                 "maxClientCnxns": 0,
             }
             self._write("zookeeper", server)
-            for broker in BROKERS:
+            for broker in self.brokers:
                 own = {"broker.id": broker, "listeners": f"PLAINTEXT://127.0.0.1:{PORT + broker}", "log.dirs": f"{self.home}/d{broker}"}
                 if self.release < (0, 9):
                     own |= {"port": PORT + broker, "host.name": "127.0.0.1"}
@@ -171,7 +173,7 @@ class Cluster:
             "broker.session.timeout.ms": SESSION_MS,
             "broker.heartbeat.interval.ms": 500,
         }
-        for node in (CONTROLLER, *BROKERS):
+        for node in (CONTROLLER, *self.brokers):
             role = "controller" if node == CONTROLLER else "broker"
             listener = f"CONTROLLER://127.0.0.1:{CONTROL_PORT}" if node == CONTROLLER else f"PLAINTEXT://127.0.0.1:{PORT + node}"
             own = {"process.roles": role, "node.id": node, "listeners": listener, "log.dirs": f"{self.home}/d{node}"}
@@ -243,10 +245,10 @@ class Cluster:
         self.launch(CONTROLLER)
         if self.zookeeper:
             self.until(self._zookeeper_answers, 30)
-        for broker in BROKERS:
+        for broker in self.brokers:
             self.launch(broker)
-        waited = self.until(lambda: all(set(self.metadata(broker, [])[1]) == set(BROKERS) for broker in self.running()), START)
-        if waited >= START or len(self.running()) < len(BROKERS):
+        waited = self.until(lambda: all(set(self.metadata(broker, [])[1]) == set(self.brokers) for broker in self.running()), START)
+        if waited >= START or len(self.running()) < len(self.brokers):
             raise RuntimeError(f"not all brokers have started; see {self.home}")
 
     def kill(self, node: int) -> None:
@@ -290,12 +292,14 @@ class Cluster:
     def running(self) -> list[int]:
         """Return the brokers whose process runs and is not paused."""
         return [
-            broker for broker in BROKERS if broker in self.processes and self.processes[broker].poll() is None and broker not in self.paused
+            broker
+            for broker in self.brokers
+            if broker in self.processes and self.processes[broker].poll() is None and broker not in self.paused
         ]
 
     def servers(self) -> str:
         """Return the addresses of the running brokers."""
-        return ",".join(f"127.0.0.1:{PORT + broker}" for broker in self.running() or BROKERS)
+        return ",".join(f"127.0.0.1:{PORT + broker}" for broker in self.running() or self.brokers)
 
     def down(self) -> None:
         """Kill every process that is left."""
