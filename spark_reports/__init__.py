@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spark_reports.own_session import list_summaries, register, summary
+    from spark_reports.own_session import count_unknown, list_summaries, register, summary
 
-__all__ = ["list_summaries", "register", "summary"]
+__all__ = ["count_unknown", "list_summaries", "register", "summary"]
 
 
 def __getattr__(name: str) -> Any:

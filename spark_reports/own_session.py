@@ -1,20 +1,23 @@
 """Functions for a Spark session that the caller has started, for example in a notebook or on a cluster.
 
-Use `from spark_reports import register, summary, list_summaries`.
+Use `from spark_reports import register, summary, list_summaries, count_unknown`.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import json
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from core.kafka.events import KINDS
 from spark_reports.compute.load_logs import logs_of_markers
 from spark_reports.compute.summary_inputs import session_table, summary_inputs
 from spark_reports.errors import ReportError
 from spark_reports.rows.frames import EventFrames
+from spark_reports.rows.lines_to_rows import columns_of
 from spark_reports.rows.log_source import LogSource
 from spark_reports.rows.remote_lines_to_rows import is_infrequent
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION
@@ -46,6 +49,27 @@ def register(spark: SparkSession) -> None:
 def list_summaries() -> tuple[Summary, ...]:
     """Return all summaries in the order of a report. Each has a `name`, a `title`, a definition (`notes`), and a `schema`."""
     return SUMMARIES
+
+
+def count_unknown(events: DataFrame) -> DataFrame:
+    """Count what a newer version of isrlab wrote: the events of each unknown kind (`column` is null), and the events of each known kind with
+    each unknown column. Their whole lines are in the column `line`.
+
+    Returns:
+        The columns `session`, `kind`, `column`, and `events`.
+    """
+    columns = [{"kind": kind, "known": sorted(columns_of(kind))} for kind in KINDS]
+    of_kinds = F.inline(F.from_json(F.lit(json.dumps(columns)), "array<struct<kind string, known array<string>>>"))
+    written = events.where(F.col(LINE).isNotNull() & ~F.col("kind").isin(DATASET_HEADER, DATASET_TAIL)).select(SESSION, "kind", LINE)
+    joined = written.join(F.broadcast(events.sparkSession.range(1).select(of_kinds)), "kind", "left")
+    others = F.when(F.col("known").isNull(), F.array(F.lit(None).cast("string"))).otherwise(
+        F.array_except(F.json_object_keys(LINE), "known")
+    )
+    return (
+        joined.select(SESSION, "kind", F.explode(others).alias("column"))
+        .groupBy(SESSION, "kind", "column")
+        .agg(F.count("*").alias("events"))
+    )
 
 
 def summary(events: DataFrame, name: str) -> DataFrame:

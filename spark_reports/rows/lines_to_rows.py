@@ -7,8 +7,9 @@ place.
 from __future__ import annotations
 
 import functools
+import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -17,7 +18,7 @@ import attrs
 from core.kafka.events import KINDS, column_types, required_columns
 from scenarios.logs.log_file import MAX_LINE
 from spark_reports.errors import ReportError
-from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, ENVELOPE, LINE, MORE_CAUSES, SESSION, event_columns
+from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, ENVELOPE, ENVELOPE_NAMES, LINE, MORE_CAUSES, SESSION, event_columns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -105,20 +106,59 @@ def block_to_table(block: bytes, schema: pyarrow.Schema, unknown: Counter[str] |
         pyarrow.ArrowInvalid, ValueError: a line is not JSON with the types of the schema.
     """
     import pyarrow as pa
-    from pyarrow import json
 
     if not block.isascii():
         block.decode()
-
-    def parse(other_fields: str) -> pyarrow.Table:
-        options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other_fields)
-        return json.read_json(pa.BufferReader(block), parse_options=options)
-
     if unknown is None:
-        return parse("ignore").select(schema.names)
-    table = parse("infer")
+        return _parse(block, schema, "ignore")
+    try:
+        table = _parse(block, schema, "infer")
+    except pa.ArrowInvalid:
+        # Unknown columns can have any types.
+        known, _ = without_unknown(block, unknown)
+        return _parse(known, schema, "ignore")
     count_unknown_columns(table, unknown)
     return table.select(schema.names)
+
+
+def _parse(block: bytes, schema: pyarrow.Schema, other_fields: str) -> pyarrow.Table:
+    import pyarrow as pa
+    from pyarrow import json as arrow_json
+
+    options = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other_fields)
+    table = arrow_json.read_json(pa.BufferReader(block), parse_options=options)
+    return table.select(schema.names) if other_fields == "ignore" else table
+
+
+def without_unknown(block: bytes, unknown: Counter[str]) -> tuple[bytes, list[str | None]]:
+    """Drop the columns that a kind lacks, and all columns of unknown kinds. A newer version of isrlab writes such columns and kinds.
+
+    Args:
+        unknown: where to count the events of known kinds with each unknown column, as `KIND.COLUMN`.
+
+    Returns:
+        The changed block and, for each line from which something was dropped or whose kind is unknown, the original line.
+
+    Raises:
+        ValueError: a line is not a JSON object with a kind.
+    """
+    lines: list[bytes] = []
+    kept: list[str | None] = []
+    for line in block.splitlines():
+        try:
+            fields = json.loads(line)
+        except RecursionError:
+            raise ValueError("a line is nested too deeply") from None
+        if not isinstance(fields, dict) or not isinstance(fields.get("kind"), str):
+            raise ValueError("a line is not an event")
+        kind = fields["kind"]
+        known = {name: value for name, value in fields.items() if name in (columns_of(kind) if kind in KINDS else ENVELOPE_NAMES)}
+        same = kind in KINDS and len(known) == len(fields)
+        if kind in KINDS:
+            unknown.update(f"{kind}.{name}" for name in fields.keys() - known.keys())
+        lines.append(line if same else json.dumps(known).encode())
+        kept.append(None if same else line.decode())
+    return b"\n".join(lines) + b"\n", kept
 
 
 def count_unknown_columns(table: pyarrow.Table, unknown: Counter[str]) -> None:
@@ -133,12 +173,12 @@ def count_unknown_columns(table: pyarrow.Table, unknown: Counter[str]) -> None:
             continue
         for each in pc.value_counts(kinds.filter(pc.is_valid(table[name]))).to_pylist():
             kind = each["values"]
-            if kind in KINDS and name not in _columns_of(kind):
+            if kind in KINDS and name not in columns_of(kind):
                 unknown[f"{kind}.{name}"] += each["counts"]
 
 
 @functools.cache
-def _columns_of(kind: str) -> frozenset[str]:
+def columns_of(kind: str) -> frozenset[str]:
     """Return the names of the fields that events of a kind have."""
     return frozenset((*column_types(KINDS[kind]), MORE_CAUSES, *(field.name for field in ENVELOPE)))
 
@@ -197,11 +237,12 @@ def log_to_tables(path: str, file: BinaryIO, parts: LogParts) -> Iterator[pyarro
 
 
 def events_to_tables(blocks: Iterable[bytes], before: int, kept: Mapping[int, str]) -> Iterator[pyarrow.Table]:
-    """Yield the rows of the events in `blocks`, without the session.
+    """Yield the rows of the events in `blocks`, without the session. The column `line` has the lines of events of unknown kinds, and of events
+    with unknown columns.
 
     Args:
         before: the number of events before the first block.
-        kept: the lines of the column `line`, by event number.
+        kept: more lines of the column `line`, by event number.
 
     Raises:
         pyarrow.ArrowInvalid, NotStageable, ValueError: a line is not an event as this program writes it.
@@ -209,14 +250,27 @@ def events_to_tables(blocks: Iterable[bytes], before: int, kept: Mapping[int, st
     import pyarrow as pa
 
     columns = event_columns()
-    events = arrow_schema(columns)
+    schema = arrow_schema(columns)
     for block in blocks:
-        table = block_to_table(block, events)
+        table, lines = _rows_and_unknown_lines(block, schema)
         check_rows(table, block, before, KINDS, columns)
         numbers = range(before + 1, before + table.num_rows + 1)
-        lines = [kept.get(seq) for seq in numbers] if kept else [None] * len(numbers)
+        if kept:
+            lines = [kept.get(seq, line) for seq, line in zip(numbers, lines, strict=True)]
         yield table.append_column(LINE, pa.array(lines, pa.string()))
         before = numbers.stop - 1
+
+
+def _rows_and_unknown_lines(block: bytes, schema: pyarrow.Schema) -> tuple[pyarrow.Table, Sequence[str | None]]:
+    """Parse lines into rows. Return the rows and, for each row of an unknown kind or with unknown columns, its line."""
+    from pyarrow import compute as pc
+
+    unknown: Counter[str] = Counter()
+    table = block_to_table(block, schema, unknown)
+    if not unknown and all(kind in KINDS for kind in pc.unique(table["kind"]).to_pylist()):
+        return table, [None] * table.num_rows
+    known, lines = without_unknown(block, unknown)
+    return block_to_table(known, schema), lines
 
 
 def marker_table(seq: int, t: int, kind: str, line: str) -> pyarrow.Table:

@@ -11,7 +11,7 @@ import zstandard
 from pyspark.errors import PySparkException, StreamingQueryException
 
 from core.kafka.events import KINDS
-from spark_reports import list_summaries, register, summary
+from spark_reports import count_unknown, list_summaries, register, summary
 from spark_reports.compute.load_logs import load_logs, needed_kinds_and_columns
 from spark_reports.errors import ReportError
 from spark_reports.logs.session_log import open_log
@@ -95,6 +95,20 @@ def test_what_is_not_a_log_is_one_message(own: Any, tmp_path: Path) -> None:
     log.write_text(log.read_text().replace('"t": 2', '"t": "2"'))
     with pytest.raises(PySparkException, match=r"line\.jsonl: some lines are not events") as wrong:
         own.read.format("isrlab").load([str(log)]).collect()
+
+
+def test_what_a_newer_version_wrote_is_kept_and_counted(own: Any, tmp_path: Path) -> None:
+    log = newer_log(tmp_path / "newer.jsonl")
+    rows = own.read.format("isrlab").load(str(log))
+    assert sorted(map(tuple, count_unknown(rows).collect()), key=str) == [
+        ("newer", "broker-paused", "mood", 2),
+        ("newer", "broker-resumed", "why", 1),
+        ("newer", "meteorite", None, 1),
+    ]
+    lines = log.read_text().splitlines()
+    every = rows.orderBy("seq").select("kind", "broker", "line").collect()
+    assert [row["line"] for row in every[1:-1]] == [None, *lines[2:6]]
+    assert [row["broker"] for row in every if row["kind"].startswith("broker")] == [1, 1, 1]
 
 
 def test_a_stream_has_the_rows_of_the_finished_logs(own: Any, tmp_path: Path) -> None:

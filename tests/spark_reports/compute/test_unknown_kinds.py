@@ -38,7 +38,8 @@ def newer_log(path: Path) -> Path:
     """Write a log with an event of an unknown kind, and with unknown columns, one of which has several types."""
     text = log_text(KNOWN, 30).replace('"kind": "broker-paused", "broker": 2', '"kind": "meteorite", "size": [1, 2]')
     text = text.replace('"paused_us": 4', '"paused_us": 4, "why": {"who": "<b>me</b>"}')
-    path.write_text(text.replace('"kind": "broker-paused"', '"kind": "broker-paused", "mood": "sad"'))
+    text = text.replace('"kind": "broker-paused"', '"kind": "broker-paused", "mood": "sad"')
+    path.write_text(text.replace('"mood": "sad"', '"mood": ["sad", 1]', 1))
     return path
 
 
@@ -84,6 +85,8 @@ def test_the_report_says_what_it_leaves_out(spark: Any, tmp_path: Path) -> None:
     newer_log(tmp_path / "<b>.jsonl")
     found = loaded(spark, tmp_path, [tmp_path / "<b>.jsonl"], True, [])
     report = compute_tables.compute_tables(found, 10, [], False, lambda _: None)
+    (kinds,) = (table for table in report.tables if table.name == "event_kinds")
+    assert ("<b>", "meteorite", 1, 6, 6) in kinds.rows
     assert report.notices == (f"<b>: {NEWER}{COLUMNS}why (1)",)
     assert f'<p class="notice">&lt;b&gt;: {NEWER}{COLUMNS}why (1)</p>' in html.render(report)
     assert f'"notices": [\n    "<b>: {NEWER}{COLUMNS}why (1)"\n  ]' in json_document.render(report)
