@@ -181,36 +181,61 @@ def _stage_dataset(
     """
     import pyarrow as pa
     from pyarrow import compute as pc
-    from pyarrow import dataset as arrow_dataset
+    from pyarrow import parquet
 
     parts = _session_files(dataset)
     schema = arrow_schema(columns)
-    read = schema.append(pa.field(LINE, pa.string()))
-    beside = [DATASET_HEADER, DATASET_TAIL]
-    kind = arrow_dataset.field("kind")
-    # Events of unknown kinds are kept, so that the report can count them.
-    wanted = kind.isin([*sorted(set(kinds) - FREQUENT_KINDS), *beside]) | ~kind.isin(sorted(KINDS))
+    beside = pa.array([DATASET_HEADER, DATASET_TAIL])
     markers: list[MarkerRow] = []
     unknown: dict[str, Counter[str]] = {}
     with _writer(target, _with_session(schema)) as writer:
         for session, files in parts.items():
             unknown[session] = Counter()
-            for name in sorted(set(arrow_dataset.dataset(files, format="parquet").schema.names) - known_columns()):
-                having = arrow_dataset.dataset(files, format="parquet").to_table(
-                    ["kind", name], filter=arrow_dataset.field(name).is_valid()
-                )
-                count_unknown_columns(having, unknown[session])
-            for batch in arrow_dataset.dataset(files, schema=read, format="parquet").to_batches(filter=wanted):
-                if stop.is_set():
-                    raise NotStageable
-                if not batch.num_rows:
-                    continue
-                table = pa.Table.from_batches([batch])
-                is_mark = pc.is_in(table["kind"], pa.array(beside))
-                for row in table.filter(is_mark).select(["kind", "seq", "t", LINE]).to_pylist():
-                    markers.append(MarkerRow(session, *row.values()))
-                writer.write_table(of_session(table.filter(pc.invert(is_mark)).drop_columns(LINE), session))
+            for name in files:
+                with parquet.ParquetFile(name) as file:
+                    for number in range(file.num_row_groups):
+                        if stop.is_set():
+                            raise NotStageable
+                        table = _infrequent_rows(file, number, kinds, [*schema.names, LINE], unknown[session])
+                        is_mark = pc.is_in(table["kind"], beside)
+                        for row in table.filter(is_mark).select(["kind", "seq", "t", LINE]).to_pylist():
+                            markers.append(MarkerRow(session, *row.values()))
+                        rows = table.filter(pc.invert(is_mark)).select(schema.names).cast(schema)
+                        writer.write_table(of_session(rows, session))
     return markers, unknown
+
+
+def _infrequent_rows(
+    file: pyarrow.parquet.ParquetFile, number: int, kinds: Collection[str], columns: Collection[str], unknown: Counter[str]
+) -> pyarrow.Table:
+    """Return the infrequent events and the markers in a row group of a dataset, and count unknown columns of all its events.
+
+    Only the columns that have values there are read, because reading the others takes most of the time.
+
+    Raises:
+        NotStageable: the rows are not those of events.
+    """
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    group = file.metadata.row_group(number)
+    present = set()
+    for place in range(group.num_columns):
+        column = group.column(place)
+        if column.statistics is None or column.statistics.null_count != column.num_values:
+            present.add(column.path_in_schema.partition(".")[0])
+    if "kind" not in present:
+        raise NotStageable
+    if strange := sorted(present - known_columns()):
+        count_unknown_columns(file.read_row_group(number, ["kind", *strange]), unknown)
+    table = file.read_row_group(number, [name for name in columns if name in present])
+    # Events of unknown kinds are kept, so that the report can count them.
+    left_out = pa.array(sorted(FREQUENT_KINDS | (KINDS.keys() - set(kinds))))
+    table = table.filter(pc.invert(pc.is_in(table["kind"], left_out)))
+    for name in columns:
+        if name not in present:
+            table = table.append_column(name, pa.nulls(table.num_rows))
+    return table
 
 
 def _session_files(dataset: str) -> dict[str, list[str]]:
