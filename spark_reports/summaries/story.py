@@ -31,7 +31,7 @@ DEEPEST: Final = 40
 """The maximum number of causes in a chain."""
 
 TRACED_EVENTS: Final = 3_000_000
-"""The maximum number of events of a session whose causes are followed. Beyond, they do not fit into the memory of a small machine."""
+"""The causes of later events of a session are not followed, because they do not fit into the memory of a small machine."""
 
 HARMS: Final = (
     "records-lost", "records-diverged", "partition-offline", "produce-waiting", "produce-given-up", "append-refused", *COUNTED, "transaction-timed-out", "consumer-reset",
@@ -54,14 +54,19 @@ _LOW: Final = (1 << 31) - 1
 """An event's number and the number of its cause are packed into one number of 62 bits."""
 
 
-def _causes(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return rows `in, causes`: in each session, the first cause of every event, in an array, 0 if there is none."""
-    traced = F.broadcast(sessions.where(F.col("events") <= TRACED_EVENTS).select(F.col("session").alias("of_session")))
-    packed = F.expr("shiftleft(seq, 31) + if(cause < seq AND cause > 0, cause, 0)")
-    return (
-        events.join(traced, F.col("session") == F.col("of_session"))
-        .groupBy(F.col("session").alias("in"))
-        .agg(F.transform(F.array_sort(F.collect_list(packed)), lambda both: both.bitwiseAND(F.lit(_LOW))).alias("causes"))
+def _chains(events: DataFrame, picked: DataFrame) -> DataFrame:
+    """Return rows `in, of, chain` for the picked events: the numbers of their causes, each followed by what it caused, down to the event.
+
+    In each session, one array has the first cause of every event (0 if there is none), and all chains are read from it in its own row. If
+    the array were joined to the picked events, each of these rows would have a copy of it.
+    """
+    packed = F.expr(f"CASE WHEN seq <= {TRACED_EVENTS} THEN shiftleft(seq, 31) + if(cause < seq AND cause > 0, cause, 0) END")
+    causes = events.groupBy(F.col("session").alias("in")).agg(F.sort_array(F.collect_list(packed)).alias("causes"))
+    wanted = picked.groupBy("session").agg(F.collect_list("seq").alias("wanted"))
+    cause = f"(coalesce(try_element_at(causes, int(found[0])), 0) & {_LOW})"
+    chain = f"aggregate(sequence(1, {DEEPEST}), array(seq), (found, _) -> if({cause} = 0, found, concat(array({cause}), found)))"
+    return causes.join(wanted, F.col("session") == F.col("in")).selectExpr(
+        "in", f"inline(transform(wanted, seq -> struct(seq AS of, {chain} AS chain)))"
     )
 
 
@@ -78,12 +83,14 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         .where(F.col("nth") <= EVERY)
         .withColumn("line", line)
     )
-    causes = _causes(inputs.events, inputs.sessions)
-    back = "aggregate(sequence(1, {}), array(seq), (found, _) -> if(coalesce(try_element_at(causes, int(found[0])), 0) = 0, found, concat(array(causes[found[0] - 1]), found)))"
-    chained = picked.join(causes, F.col("session") == F.col("in"), "left").withColumn("chain", F.expr(back.format(DEEPEST)))
+    chains = _chains(inputs.events, picked)
+    chained = picked.join(chains, (F.col("session") == F.col("in")) & (F.col("seq") == F.col("of")), "left").withColumn(
+        "chain", F.coalesce("chain", F.array("seq"))
+    )
+    # A checkpoint, because these few rows are read three times, and all events are read for them.
     told = chained.selectExpr(
         "session", "0L AS of", "0L AS step", "seq AS event", "t AS at_us", "chain[0] AS root", "kind", "line", "chain"
-    )
+    ).localCheckpoint()
     ranks = F.create_map(*(F.lit(each) for rank, harm in enumerate(HARMS) for each in (harm, rank)))
     where = F.row_number().over(
         Window.partitionBy("session", "kind", F.get_json_object("line", "$.topic"), F.get_json_object("line", "$.partition")).orderBy(
@@ -101,7 +108,14 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
     steps = F.broadcast(harms.selectExpr("session AS in", "event AS of", "root", "posexplode(chain) AS (place, the_cause)"))
     of_step = (F.col("session") == F.col("in")) & (F.col("seq") == F.col("the_cause"))
     seldom = inputs.infrequent.where(~kind.isin(*FREQUENT_KINDS)).join(steps, of_step).withColumn("line", line)
-    often = inputs.events.where(kind.isin(*FREQUENT_KINDS)).join(steps, of_step).withColumn("line", F.to_json(F.struct(*_OF_FREQUENT)))
+    # The numbers of frequent events are few (`CHAINS`, `DEEPEST`) or none. With them, Spark skips most parts of a dataset.
+    known = inputs.infrequent.selectExpr("session AS in", "seq AS the_cause")
+    numbers = [row[0] for row in steps.join(known, ["in", "the_cause"], "left_anti").select("the_cause").distinct().collect()]
+    often = (
+        inputs.events.where(kind.isin(*FREQUENT_KINDS) & F.col("seq").isin(numbers) if numbers else F.lit(False))
+        .join(steps, of_step)
+        .withColumn("line", F.to_json(F.struct(*_OF_FREQUENT)))
+    )
     shape = ("session", "of", "place + 1L AS step", "seq AS event", "t AS at_us", "root", "kind", "line")
     return told.drop("chain").unionByName(seldom.selectExpr(*shape)).unionByName(often.selectExpr(*shape))
 
