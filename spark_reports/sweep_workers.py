@@ -1,8 +1,5 @@
-"""Executes chunks of the runs of a sweep on Spark. Each chunk is a row of a small DataFrame, and a Python function turns the chunk into its result.
-
-A job executes several chunks. Two jobs run at the same time, so that the tasks of the second job fill the cores when the first job runs out
-of tasks. The result of each run is a string of several hundred bytes. The code uses only DataFrames and plain Python functions. Therefore,
-the code also works on Spark Connect, and executors need neither pandas nor Arrow.
+"""Executes chunks of the runs of a sweep on Spark. Each chunk is a row of a small job (`spark_reports.spark.small_jobs`). The result of each run
+is a string of several hundred bytes.
 """
 
 from __future__ import annotations
@@ -17,22 +14,11 @@ import attrs
 
 from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.simulation.runs import Chunk, FinishedChunk, RunFailed, RunStopped, from_text, simulate_chunk, to_text
+from spark_reports.spark.small_jobs import JOBS, cores_of, results_of
 from spark_reports.thread_pool import pool_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-SETTINGS: Final = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""The settings of a session for sweeps.
-
-Spark's code generation is off, because each job has few rows. Settings that the user gives take precedence.
-"""
-
-JOBS: Final = 2
-"""The number of jobs that run at the same time."""
 
 _FAILED: Final = re.compile(r"RunFailed: (cell \d+, seed \d+: .*)")
 _STOPPED: Final = re.compile(r"RunStopped: (cell \d+, seed \d+: .*)")
@@ -43,7 +29,7 @@ class SparkWorkers:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self.parallel = _cores(spark)
+        self.parallel = cores_of(spark)
 
     def run(self, grid: Grid[Any], chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
         """Execute chunks (see `Workers.run`)."""
@@ -68,8 +54,6 @@ class SparkWorkers:
                 raise
 
     def _job(self, grid: Grid[Any], batch: Sequence[Chunk]) -> list[FinishedChunk]:
-        from pyspark.sql import functions as F
-
         # Executors get only the cells of this job.
         about = {chunk.cell for chunk in batch}
         small = _only(grid, about)
@@ -77,27 +61,9 @@ class SparkWorkers:
         def do(number: int) -> str:
             return to_text(simulate_chunk(small, batch[number]))
 
-        function = F.udf(do, "string", useArrow=False)
-        count = len(batch)
-        rows = self._spark.range(0, count, 1, count).select(function("id").alias("finished")).collect()
-        return [from_text(grid, row["finished"]) for row in rows]
+        return [from_text(grid, text) for text in results_of(self._spark, len(batch), do, "string")]
 
 
 def _only(grid: Grid[Any], cells: set[int]) -> Grid[Any]:
     """Return a copy of a grid without its text and with only the needed cells, which keep their numbers."""
     return attrs.evolve(grid, text="", cells=tuple(cell if cell.number in cells else grid.cells[0] for cell in grid.cells))
-
-
-def _cores(spark: SparkSession) -> int:
-    """Return the number of tasks that run at the same time, as far as Spark knows.
-
-    On Spark Connect, the result is the default number of partitions.
-    """
-    from pyspark.errors import PySparkException
-    from pyspark.sql import functions as F
-
-    try:
-        return int(spark.sparkContext.defaultParallelism)
-    except (PySparkException, AttributeError):
-        row = spark.range(100_000).select(F.spark_partition_id().alias("part")).agg(F.max("part").alias("last")).first()
-        return 1 if row is None else int(row["last"]) + 1

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def ship_modules(spark: SparkSession, master: str | None, *more: str) -> Iterator[None]:
     """Make `core`, `scenarios`, `more` packages of this program, and the package attrs, available to the Python workers of a session. Apart
-    from the standard library, the runs of a sweep need no other modules.
+    from the standard library, the runs of a sweep need no other modules; those of a search also need PyYAML and msgspec.
 
     In local mode, workers find the modules in the same place as this process does. In other modes, each executor downloads a zip file when
     the executor starts. Executors can start at any time, so the zip file is kept until the block ends.

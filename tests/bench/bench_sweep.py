@@ -27,7 +27,8 @@ from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.grid_file.read_grid import read_grid
 from scenarios.sweeps.output.result_files import runs_csv
 from spark_reports.spark.session import spark_session
-from spark_reports.sweep_workers import SETTINGS, SparkWorkers
+from spark_reports.spark.small_jobs import SETTINGS
+from spark_reports.sweep_workers import SparkWorkers
 
 GRID: Final = """\
 cluster:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import re
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.io.standard_streams import print_json, print_lines, print_messages
 from tui.arguments.live import add_live_options, import_live_cluster, live_given
-from tui.arguments.options import add_groups_option, add_run_options, max_seconds_of, release_of, seed_of, time_of
+from tui.arguments.options import add_groups_option, add_run_options, add_spark_options, max_seconds_of, release_of, seed_of, time_of
 from tui.arguments.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
 from tui.terminal.progress_line import ProgressLine
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from scenarios.exploration.exploration import Exploration
     from scenarios.exploration.goal import Goal
     from scenarios.exploration.menu import Fault
+    from scenarios.exploration.player import Plays
+    from scenarios.exploration.request import Request
     from scenarios.exploration.search import Layer
     from scenarios.exploration.start import Start
 
@@ -78,6 +81,7 @@ def add_commands(commands: Any) -> None:
         "repeats (the rest of a run that repeats a situation of fewer faults)",
     )
     explore.add_argument("--processes", metavar="N", default="1", help="play the runs in N processes; the result is the same (default: 1)")
+    add_spark_options(explore)
     explore.add_argument(
         "--by-hand",
         action="store_true",
@@ -102,7 +106,6 @@ def _explore(arguments: argparse.Namespace) -> int:
     from scenarios.exploration.evidence import evidence_as_data, evidence_lines
     from scenarios.exploration.exploration import explore
     from scenarios.exploration.player import Bounds
-    from scenarios.exploration.processes import Processes
     from scenarios.exploration.request import Request
     from scenarios.io.termination_signals import raise_on_signals
 
@@ -121,6 +124,10 @@ def _explore(arguments: argparse.Namespace) -> int:
     faults = _faults(arguments.faults)
     at_most = _number("--at-most", arguments.at_most, "a number of faults", 0, MOST_FAULTS)
     processes = _number("--processes", arguments.processes, "a number of processes", 1, MOST_PROCESSES)
+    if arguments.master is not None and processes != 1:
+        raise InputError("--processes: does not use Spark; omit it, or --master")
+    if arguments.master is None and arguments.conf:
+        raise InputError("--conf: is a setting of Spark; add --master")
     prune = _prune(arguments.prune)
     within = time_of(arguments.within, "--within") or 0
     seconds = max_seconds_of(arguments.max_seconds)
@@ -135,7 +142,7 @@ def _explore(arguments: argparse.Namespace) -> int:
     request = Request(start, goal.condition.text, tuple([fault.word for fault in faults]), at_most, within, prune)
     progress = ProgressLine()
     with raise_on_signals(), contextlib.ExitStack() as stack:
-        plays = stack.enter_context(Processes(request, processes)) if processes > 1 else None
+        plays = stack.enter_context(_plays(request, processes, arguments.master, arguments.conf))
         outcome = explore(start, Bounds(goal, faults, at_most, within, prune), name, partial(_tell, progress), seconds, plays)
     progress.wipe()
     files = _write(outcome, arguments.output, name)
@@ -155,6 +162,29 @@ def _explore(arguments: argparse.Namespace) -> int:
     if outcome.found:
         return FAILED
     return HELD if outcome.complete else LIMIT_REACHED
+
+
+@contextlib.contextmanager
+def _plays(request: Request, processes: int, master: str | None, conf: Sequence[str]) -> Iterator[Plays | None]:
+    """Return what plays the runs; None to play them in this process."""
+    if master is None:
+        from scenarios.exploration.processes import Processes
+
+        with Processes(request, processes) if processes > 1 else contextlib.nullcontext() as plays:
+            yield plays
+        return
+    from scenarios.io.termination_signals import defer_signals
+
+    with defer_signals():
+        from spark_reports.search_workers import SparkPlays
+        from spark_reports.spark.executor_modules import ship_modules
+        from spark_reports.spark.master import read_conf
+        from spark_reports.spark.session import spark_session
+        from spark_reports.spark.small_jobs import SETTINGS
+    settings = SETTINGS | read_conf(conf)
+    print_messages("starting Spark …")
+    with spark_session(master, settings, brief=True) as spark, ship_modules(spark, master):
+        yield SparkPlays(spark, request)
 
 
 def _goal(text: str, names: Names) -> Goal:

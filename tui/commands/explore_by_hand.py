@@ -28,7 +28,15 @@ MOST: Final = 9
 """The largest number of records, fetches, or faults."""
 
 
-TIMELINE_ONLY: Final = {"within": "30s", "begin": None, "prune": None, "processes": "1", "evidence": False}
+TIMELINE_ONLY: Final[dict[str, Any]] = {
+    "within": "30s",
+    "begin": None,
+    "prune": None,
+    "processes": "1",
+    "master": None,
+    "conf": [],
+    "evidence": False,
+}
 """The options that have no meaning if time stands still, with their defaults."""
 
 

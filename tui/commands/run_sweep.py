@@ -178,7 +178,8 @@ def _workers(master: str | None, conf: Sequence[str], processes: int | None, say
         from spark_reports.spark.executor_modules import ship_modules
         from spark_reports.spark.master import read_conf
         from spark_reports.spark.session import spark_session
-        from spark_reports.sweep_workers import SETTINGS, SparkWorkers
+        from spark_reports.spark.small_jobs import SETTINGS
+        from spark_reports.sweep_workers import SparkWorkers
 
     settings = SETTINGS | read_conf(conf)
     say("starting Spark …")

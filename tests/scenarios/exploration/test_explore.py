@@ -270,6 +270,8 @@ def test_only_the_worst_partitions_and_their_brokers(tmp_path: Path, capsys: pyt
         (["--at-most", "99"], "--at-most: '99' is not a number of faults; write a number from 0 to 6"),
         (["--processes", "0"], "--processes: '0' is not a number of processes; write a number from 1 to 256"),
         (["--within", "soon"], "--within: "),
+        (["--master", "local[2]", "--processes", "2"], "--processes: does not use Spark; omit it, or --master"),
+        (["--conf", "spark.ui.enabled=true"], "--conf: is a setting of Spark; add --master"),
         (["--records", "3"], "--records: is for a search by hand; add --by-hand"),
         (["--prune", "luck"], "--prune: 'luck' is not something to leave out; "),
     ],
