@@ -68,11 +68,13 @@ class ByHand:
 
 @attrs.frozen
 class OnTimeline:
-    """The bounds of a search on the timeline. `within` is in seconds of virtual time."""
+    """The bounds of a search on the timeline. `within` is in seconds of virtual time. With `exactly`, only an example with each of the kinds of
+    faults once counts as found."""
 
     faults: Sequence[str]
     at_most: int
     within: int
+    exactly: bool = False
 
 
 @attrs.frozen
@@ -142,13 +144,14 @@ def climb(side: Side) -> Climbed:
     begun = time.process_time()
     searched = explore(begin, TimelineBounds(goal, faults, side.how.at_most, side.how.within * SECOND), "ladder")
     layers = searched.layers
+    found = [each for each in searched.found if not side.how.exactly or each.finding.faults == tuple(sorted(side.how.faults))]
     return Climbed(
-        FOUND if searched.found else NOT_FOUND,
-        len(searched.found[0].finding.faults) if searched.found else side.how.at_most,
+        FOUND if found else NOT_FOUND,
+        len(found[0].finding.faults) if found else side.how.at_most,
         sum(layer.situations for layer in layers),
         sum(layer.runs for layer in layers),
         time.process_time() - begun,
-        searched.found[0].acts if searched.found else "",
+        found[0].acts if found else "",
     )
 
 
@@ -166,6 +169,7 @@ _ZOMBIE: Final = ByHand({"power-loss": 1}, 2, 2, before=(_PRODUCE, Fetch(2), Fet
 _STALE: Final = Setting(goal="diverged > 0")
 _DISK: Final = ByHand({"shutdown": 1, "power-loss": 1}, 1, 2)
 _KILLED: Final = ByHand({"kill": 1, "power-loss": 1}, 1, 2)
+_LAST_STANDING: Final = OnTimeline(("shutdown", "power-loss"), 2, 40, exactly=True)
 
 RUNGS: Final = (
     Rung(
@@ -235,6 +239,10 @@ RUNGS: Final = (
             Side("4.1", NONE, _DISK, Setting(min_isr=2), quick=False),
             Side("4.3 without elr", FOUND, _DISK, Setting(min_isr=2), quick=False),
             Side("4.1", FOUND, _KILLED, Setting(min_isr=2), quick=False),
+            Side("4.0", FOUND, _LAST_STANDING, Setting(min_isr=2), quick=False),
+            Side("4.1", NOT_FOUND, _LAST_STANDING, Setting(min_isr=2), quick=False),
+            Side("4.1 without elr", FOUND, _LAST_STANDING, Setting(min_isr=2), quick=False),
+            Side("4.1", FOUND, attrs.evolve(_LAST_STANDING, faults=("kill", "power-loss")), Setting(min_isr=2), quick=False),
         ),
     ),
 )
