@@ -438,6 +438,66 @@ QUESTIONS: Final = (
         ),
     ),
     Question(
+        name="traffic-between-zones",
+        subject="Racks and zones",
+        text="How much traffic between zones do consumers save that read in their own zone?",
+        address="https://github.com/quickwit-oss/quickwit/issues/5926",
+        symptoms=("cross-AZ traffic", "cloud bill", "data transfer"),
+        settings=("client.rack", "replica.selector.class"),
+        command=(
+            "isrlab run b4-cross-zone-bytes --release 4.3 --show cross-zone-bytes --show 'cross-zone-bytes(far)' --show "
+            "'cross-zone-bytes(near-1)' --at 63s"
+        ),
+        answer=(
+            "All that consumers cause, but not what replication causes. A consumer that reads 600,000 bytes from the leader in another zone adds "
+            "them to the traffic (“cross-zone-bytes(far) = 600000”), one that reads from the replica in its zone adds nothing "
+            "(“cross-zone-bytes(near-1) = 0”), and the two followers in other zones get each record in any case (“cross-zone-bytes = 1800000”)."
+        ),
+    ),
+    Question(
+        name="two-data-centers",
+        subject="Racks and zones",
+        text="What still works when one of two data centers fails?",
+        address="https://docs.cloudera.com/runtime/7.3.1/kafka-overview/topics/kafka-overview-stretch-overview.html",
+        symptoms=("two data centers", "stretch cluster", "site failure", "controller quorum lost"),
+        settings=("broker.rack", "min.insync.replicas", "controller.quorum.voters"),
+        command="isrlab run d9-two-sites --release 4.3",
+        answer=(
+            "It depends on which one. With one of three controllers, its brokers are fenced (“the controller fences b4”), and the other site goes "
+            "on, unless min.insync.replicas asks for a replica in both sites (“NOT_ENOUGH_REPLICAS”). With two of three controllers, “c3 cannot "
+            "reach a majority of the controllers”, and all writes with acks=all wait until the site is back (“one waited for 1m17s”). No "
+            "acknowledged record is lost."
+        ),
+    ),
+    Question(
+        name="third-site-for-the-quorum",
+        subject="Racks and zones",
+        text="Why does a stretched cluster need a third site, and does it need brokers there?",
+        address="https://github.com/strimzi/proposals/pull/129",
+        symptoms=("stretch cluster", "2.5 data centers", "tie-breaker", "site failure"),
+        settings=("broker.rack", "min.insync.replicas", "controller.quorum.voters"),
+        command="isrlab run d9-two-and-a-half-sites --release 4.3",
+        answer=(
+            "So that the controllers keep their majority whichever site fails; a single controller there is enough. If the link between the two large sites "
+            "is cut, both can still reach it, nobody is fenced, and writes wait until the followers in the other site leave the ISR after 40 s (“b3 and b4 "
+            "leave the ISR of west-0”). After “fail-zone west” and after “fail-zone tie-breaker”, the east goes on, and the run ends with “none "
+            "lost”."
+        ),
+    ),
+    Question(
+        name="latency-between-sites",
+        subject="Racks and zones",
+        text="What does it cost to write across sites or regions with a high latency?",
+        address="https://github.com/confluentinc/confluent-kafka-python/issues/159",
+        symptoms=("stretch cluster", "latency", "slow producer", "regions"),
+        settings=("acks", "broker.rack"),
+        command="isrlab run d9-three-sites --release 4.3 --show 'p50-latency(app)' --at 20s",
+        answer=(
+            "With acks=all, each write waits twice for the latency to the farthest site with a replica in the ISR. Here, that is 4 ms, and the way from "
+            "the producer to the leader and back takes 1 ms to 8 ms more, depending on the leader's site (“p50-latency(app) = 10ms”)."
+        ),
+    ),
+    Question(
         name="controllers-lose-quorum",
         subject="Controllers",
         text="What can running brokers still do when the controllers have no majority?",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable
 from typing import Any, Final
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import TopicPartition
+from core.lab.metrics.zone_traffic import KINDS as TRAFFIC_KINDS
+from core.lab.metrics.zone_traffic import ZoneTraffic
 from core.lab.views.partition_view import PartitionView
+from core.sim.events import seq_of
 from scenarios.readings.partition_readings import _of_partition
 from scenarios.readings.reading import BOOL, NUMBER, WORD, Moment, Reading
 
@@ -37,6 +41,13 @@ def _stalled(moment: Moment, tp: TopicPartition | None = None) -> Any:
         return sum(1 for view in moment.view().partitions if view.status is PartitionStatus.STALLED)
     view = moment.partition(tp)
     return None if view is None else int(view.status is PartitionStatus.STALLED)
+
+
+def _cross_zone_bytes(moment: Moment, client: str | None = None) -> Any:
+    traffic = ZoneTraffic(moment.view().zones)
+    for event in heapq.merge(*map(moment.events, TRAFFIC_KINDS), key=seq_of):
+        traffic.on_event(event)
+    return traffic.total if client is None else traffic.by_client.get(client, 0)
 
 
 _STATES: Final = tuple(str(state) for state in BrokerState)
@@ -77,5 +88,11 @@ CLUSTER_READINGS: Final = (
     Reading("majority", (), BOOL, "whether a majority of the controllers is running and can communicate", lambda moment: moment.view().majority),
     Reading("unclean-elections", (), NUMBER, "the number of unclean elections so far", lambda moment: moment.view().unclean_elections),
     Reading("isr-shrinks", (), NUMBER, "the number of ISR shrinks by leaders so far; as in Kafka, what the controller removes does not count", lambda moment: moment.view().isr_shrinks),
+    Reading(
+        "cross-zone-bytes", ("client?",), NUMBER,
+        "the bytes of records that were sent from one zone to another: by producers to leaders, by leaders to followers, and by brokers to consumers "
+            "without a group; or only those that a client sent or received",
+        _cross_zone_bytes, kinds=TRAFFIC_KINDS,
+    ),
     Reading("isr-expands", (), NUMBER, "the number of ISR expansions so far", lambda moment: moment.view().isr_expands),
 )  # fmt: skip

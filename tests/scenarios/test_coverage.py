@@ -46,7 +46,13 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
     "B1": ("the high watermark goes by the offsets asked from", {"b2-high-watermark": "hw(t-0, 0) == 8", "b5-lost-response": "lost == 5"}),
     "B2": ("worked example 1, and answered at once", {"b2-high-watermark": "hw(t-0, 1) == 8", "b2-answered-at-once": "hw(t-0, 1) == 0"}),
     "B3": ("worked example 2", {"b3-high-watermark-behind": "hw(t-0, 0) == 3"}),
-    "B4": ("consumers read below the high watermark", {"b4-read-below-high-watermark": "read(reader) == 10"}),
+    "B4": (
+        "consumers read below the high watermark, and from the nearest replica",
+        {
+            "b4-read-below-high-watermark": "read(reader) == 10",
+            "b4-cross-zone-bytes": ("cross-zone-bytes(far) == 600000", "cross-zone-bytes == 1800000"),
+        },
+    ),
     "B5": ("the checkpoint, and why request-time LEOs", {"b5-checkpoint": "hw(t-0, 1) == 2", "b5-lost-response": "lost == 5"}),
     "C1": (
         "falling out by time, never by a count alone",
