@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import combinations
 from typing import Any, Final
 
 import attrs
@@ -24,11 +25,11 @@ _said: list[Any] = [None, ()]
 
 @attrs.frozen(repr=False)
 class Fault(ReprMixin):
-    """A fault of a node, or of a link between two nodes.
+    """A fault of a node, of a link between two nodes, or of all links between two zones.
 
     Attributes:
-        node: the address of the node.
-        other: the address of the other end of the link; empty for a fault of the node.
+        node: the address of the node, or the name of a zone.
+        other: the other end of the link, or the other zone; empty for a fault of the node.
         way: the direction of a link fault: `↔` both, `→` from the node, `←` to the node; empty for a fault of the node.
         word: the kind of fault, in one word.
         much: the size of the fault, such as a delay or a loss rate; empty if the fault has none.
@@ -80,13 +81,30 @@ def all_faults(view: ClusterView) -> list[Fault]:
         found += _own(broker)
     if not ends:
         return sorted(found, key=lambda fault: _ORDER.index(fault.word))
+    between = _cut_zones(view) if view.zones else {}
+    found += [Fault(*zones, _BOTH, "cut") for zones in dict.fromkeys(between.values())]
     seen: set[tuple[str, str, str]] = set()
     for node in (*(node for node in nodes if node in ends), *sorted(ends - set(nodes))):
         for fault in _links(view, node):
+            if fault.word == "cut" and (node, fault.other) in between:
+                continue
             if (fault.other, node, fault.word) not in seen:
                 seen.add((node, fault.other, fault.word))
                 found.append(fault)
     return sorted(found, key=lambda fault: _ORDER.index(fault.word))
+
+
+def _cut_zones(view: ClusterView) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return the cut links between two zones whose brokers and controllers cannot reach each other, each with the names of the zones."""
+    machines = {*(broker_address(broker.id) for broker in view.brokers), *(voter.name for voter in view.voters)}
+    cut = set(view.cut_links)
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    for one, other in combinations(view.zones, 2):
+        pairs = [(a, b) for a in one.nodes for b in other.nodes]
+        essential = [pair for a, b in pairs if a in machines and b in machines for pair in ((a, b), (b, a))]
+        if essential and cut.issuperset(essential):
+            found |= {pair: (one.name, other.name) for a, b in pairs for pair in ((a, b), (b, a))}
+    return found
 
 
 def _own(broker: BrokerView) -> Iterable[Fault]:

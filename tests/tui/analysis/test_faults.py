@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from core.kafka.release import CURRENT
@@ -9,7 +10,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, ZoneSpec
 from core.lab.views.cluster_view import ClusterView
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
@@ -57,6 +58,17 @@ def test_each_fault_stands_in_the_header_and_on_the_card(act: Act, listed: str, 
     assert on_card in cards
     chips = paint_brokers(view, COLOR, (80, 2), selected=1, focused=False, cards=False)[1].text
     assert on_card.split()[0] in chips[(broker - 1) * 20 : broker * 20]
+
+
+def test_two_zones_that_cannot_reach_each_other_are_one_fault() -> None:
+    zones = (ZoneSpec("a", ("b1", "app")), ZoneSpec("b", ("b2",)), ZoneSpec("c", ("b3",)))
+    cluster = Cluster(attrs.evolve(SPEC, zones=zones), CURRENT, 0)
+    cluster.do(acts.Produce("orders", 1, producer="app"))
+    cluster.do(acts.CutZone("a"))
+    assert [fault.in_a_list for fault in all_faults(cluster.view())] == ["a↔b cut", "a↔c cut", "b1↔controller cut", "app↔controller cut"]
+    cluster.do(acts.HealZone("a", "c"))
+    cluster.do(acts.Cut(("b2", "b3"), one_way=True))
+    assert [fault.in_a_list for fault in all_faults(cluster.view())] == ["a↔b cut", "b1↔controller cut", "b2→b3 cut", "app↔controller cut"]
 
 
 @pytest.mark.parametrize(
