@@ -65,6 +65,19 @@ def test_grp_05_the_initial_delay_ends_with_the_rebalance_timeout() -> None:
     assert [member.joined(number).generation for member, number in zip(members, numbers, strict=True)] == [1, 1, 1]
 
 
+def test_newcomers_extend_the_initial_delay_up_to_the_rebalance_timeout() -> None:
+    """`#tryCompleteInitialRebalanceElseSchedule`: with 10 s, rounds of 3 s end at 3, 6, and 9 s, and the last one at 10 s."""
+    group = Group()
+    began, numbers, members = group.cluster.now, [], [group.member(f"m{number}", rebalance=10_000) for number in range(4)]
+    for member, joins in zip(members, (0, 2_500_000, 5_500_000, 8_500_000), strict=True):
+        group.cluster.run_until(began + joins)
+        numbers.append(member.join())
+    group.cluster.run_until(began + 10_000_000)
+    assert all(member.answer(number) is None for member, number in zip(members, numbers, strict=True))
+    group.cluster.run_until(began + 10_050_000)
+    assert [member.joined(number).generation for member, number in zip(members, numbers, strict=True)] == [1] * 4
+
+
 def test_grp_06_a_new_member_waits_five_minutes_at_most() -> None:
     """GRP-06."""
     group = Group()
@@ -178,7 +191,8 @@ def test_grp_13_transitions() -> None:
 
 def test_grp_14_who_can_rejoin_without_a_rebalance() -> None:
     """GRP-14."""
-    group = Group()
+    told: list[tuple] = []
+    group = Group(sink=told.append)
     members = [group.member("m1"), group.member("m2")]
     group.form(*members)
     leader = next(member for member in members if member.member_id == group.state.leader)
@@ -195,6 +209,8 @@ def test_grp_14_who_can_rejoin_without_a_rebalance() -> None:
     follower.join()
     group.cluster.run_until(group.cluster.now + 10_000)
     assert group.state.state is PREPARING
+    reasons = [event[8] for event in told if event[3] == events.GroupRebalancing.kind]
+    assert reasons[-2:] == [f"{leader.member_id} is the leader and joined again", f"{follower.member_id} has another subscription"]
 
 
 def test_grp_15_answers_to_heartbeats() -> None:
@@ -394,7 +410,8 @@ def test_grp_26_a_pending_member_keeps_the_join_phase_open(comes: bool) -> None:
 
 def test_grp_27_leaving() -> None:
     """GRP-27."""
-    group = Group()
+    told: list[tuple] = []
+    group = Group(sink=told.append)
     dynamic, static = group.member("m1"), group.member("m2", instance="host-1")
     assert dynamic.leave(("nobody", "")).error == errors.UNKNOWN_MEMBER_ID, "no such group"
     group.form(dynamic, static)
@@ -403,6 +420,8 @@ def test_grp_27_leaving() -> None:
     assert response.members == (errors.UNKNOWN_MEMBER_ID, errors.FENCED_INSTANCE_ID, errors.NONE)
     assert (group.state.pending_members, group.state.generation) == ({}, 1)
     assert dynamic.leave(("", "host-1"), (dynamic.member_id, "")).members == (errors.NONE, errors.NONE)
+    removed = [event[6:] for event in told if event[3] == events.GroupMemberRemoved.kind]
+    assert removed == [(pending, "left", 2), (static.member_id, "removed", 1), (dynamic.member_id, "left", 0)]
     group.cluster.run_until(group.cluster.now + 50_000)
     assert (group.state.state, group.state.generation) == (EMPTY, 2)
 
@@ -479,7 +498,7 @@ def test_a_member_that_waits_for_its_assignment_outlives_its_session() -> None:
     assert [leader.answer(number).error, follower.answer(waiting).error] == [errors.NONE] * 2
 
 
-def test_every_refusal_of_a_sync_is_an_event() -> None:
+def test_every_refusal_is_an_event() -> None:
     told: list[tuple] = []
     group = Group(sink=told.append)
     one = group.member("m1")
@@ -488,5 +507,44 @@ def test_every_refusal_of_a_sync_is_an_event() -> None:
     number = one.sync()
     group.cluster.run_until(group.cluster.now + SECOND // 10)
     assert (one.answer(number).error, one.answer(number).assignment) == (errors.ILLEGAL_GENERATION, ())
+    assert one.heartbeat() == errors.ILLEGAL_GENERATION
+    one.member_id = "nobody"
+    number = one.join()
+    answer = one.leave()
+    assert (one.answer(number).error, answer.error, answer.members) == (errors.UNKNOWN_MEMBER_ID, errors.NONE, (errors.UNKNOWN_MEMBER_ID,))
+    one.session = 1_800_001
+    assert one.first_join().error == errors.INVALID_SESSION_TIMEOUT, "more than group.max.session.timeout.ms"
+    other = next(broker for broker in (1, 2, 3) if broker != group.broker)
+    group.broker, coordinator = other, group.broker
+    answer = one.leave()
+    assert (answer.error, answer.members) == (errors.NOT_COORDINATOR, ())
     refused = [event[4:] for event in told if event[3] == events.GroupRequestRefused.kind]
-    assert refused == [(group.broker, "g", "SyncGroup", errors.ILLEGAL_GENERATION)]
+    assert refused == [
+        (coordinator, "g", "SyncGroup", errors.ILLEGAL_GENERATION),
+        (coordinator, "g", "Heartbeat", errors.ILLEGAL_GENERATION),
+        (coordinator, "g", "JoinGroup", errors.UNKNOWN_MEMBER_ID),
+        (coordinator, "g", "JoinGroup", errors.INVALID_SESSION_TIMEOUT),
+        (other, "g", "LeaveGroup", errors.NOT_COORDINATOR),
+    ]
+
+
+@pytest.mark.parametrize("phase", ["join", "sync"])
+def test_a_coordinator_that_resigns_answers_what_waits(phase: str) -> None:
+    """`GroupMetadataManager#onUnloaded` completes the waiting JoinGroups and SyncGroups with NOT_COORDINATOR, so that members look for the
+    new coordinator at once."""
+    group = Group()
+    one, two = group.member("m1"), group.member("m2")
+    numbers = [one.join(), two.join()]
+    if phase == "sync":
+        group.cluster.run_until(group.cluster.now + 7 * SECOND)
+        for member, number in zip((one, two), numbers, strict=True):
+            member.joined(number)
+        numbers = [member.sync() for member in (one, two) if member.member_id != group.state.leader]
+    group.cluster.run_until(group.cluster.now + SECOND // 10)
+    state = group.state
+    waited = [member for member in (one, two) if phase == "join" or member.member_id != state.leader]
+    assert [member.answer(number) for member, number in zip(waited, numbers, strict=True)] == [None] * len(waited)
+    group.cluster.do(acts.Shutdown(group.broker))
+    group.cluster.run_until(group.cluster.now + SECOND)
+    assert [member.answer(number).error for member, number in zip(waited, numbers, strict=True)] == [errors.NOT_COORDINATOR] * len(waited)
+    assert state.state is DEAD
