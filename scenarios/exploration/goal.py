@@ -139,12 +139,13 @@ def checks(cluster: Cluster, end: int, sends: Sends | None = None) -> Iterator[C
         if sends is not None and (partitions := sends.partitions()):
             sent = tuple([each for each in here if each[0] in partitions and each not in sent_in])
             sent_in.update(sent)
-        if cluster.journal.seq != seq:
+        now = counts
+        if cluster.journal.seq != seq:  # without an event, nothing of this has changed
             seq = cluster.journal.seq
             here = situations(cluster)
             new = tuple([each for each in here if each not in known])
             known.update(new)
-        now = _counts(cluster)
+            now = _counts(cluster)
         if new or sent or now != counts or cluster.now - checked >= CHECKED_EVERY:
             counts, checked = now, cluster.now
             yield Check(new, sent)

@@ -32,12 +32,14 @@ replica, and its place in the replica list; then the rest of the cluster."""
 def situations(cluster: ClusterNodes) -> list[Situation]:
     """Return the situation of each partition of a cluster between two instants."""
     broken = [direction for direction, link in cluster.network.links.items() if link.cut or link.held]
-    ends = Counter(node for direction in broken for node in direction)
+    ends: dict[str, int] = Counter(node for direction in broken for node in direction) if broken else {}
     active = cluster.controller_address
     every = list(cluster.brokers.values())
-    brokers = tuple([(*_broker(cluster, each), each.address == active, ends[each.address]) for each in every])
+    brokers = tuple([(*_broker(cluster, each), each.address == active, ends.get(each.address, 0)) for each in every])
     whole = {2 * (len(cluster.network.alive) - 1), 0}
-    pairs = () if set(ends.values()) <= whole else tuple(sorted(broken))  # an isolated broker needs no name, one of a pair does
+    pairs = (
+        () if not broken or set(ends.values()) <= whole else tuple(sorted(broken))
+    )  # an isolated broker needs no name, one of a pair does
     controllers = tuple([(name, cluster.network.alive.get(name), name in cluster.paused) for name in cluster.controllers])
     rest = (pairs, controllers, active in cluster.controllers)
     found: list[Situation] = []
