@@ -19,7 +19,7 @@ from typing import Final
 
 from scenarios.io.standard_streams import OutputLost, escaping_streams, print_error, print_lines
 from tui.arguments.console import Parser
-from tui.commands import ask, explore, exports, learn, library, logs, play, records, run, serve, sweep
+from tui.commands import ask, explore, exports, learn, library, logs, play, records, run, serve, sweep, watch
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 from tui.kafka_tools import describe, groups, operations, transactions
 
@@ -46,6 +46,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     operations: ("reassign", "leader-election"),
     transactions: ("transactions",),
     groups: ("groups",),
+    watch: ("watch",),
     logs: ("log", "replay", "report"),
     sweep: ("sweep",),
 }

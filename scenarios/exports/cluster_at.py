@@ -39,6 +39,7 @@ def cluster_at(source: str, at: int | None, *, log: bool, release: Release | Non
             run.advance_to(at)
         return run.cluster
     reader = LogReader(source)
+    reader.refuse_observed("this command")
     events = list(reader)
     end = reader.end.t if reader.end is not None else time_of(events[-1]) if events else 0
     try:

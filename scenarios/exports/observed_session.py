@@ -66,6 +66,7 @@ class _Differs(Exception):
 
 def _observe_log(source: str, at: int | None, observer: SessionObserver) -> Cluster:
     reader = LogReader(source)
+    reader.refuse_observed("this command")
     events = list(reader)
     reader.refuse_unknown_kinds("a replay")
     if problem := reader.problem():

@@ -45,13 +45,18 @@ T = TypeVar("T")
 
 
 @attrs.define
-class _Reading:
-    """The cluster as far as it has been read."""
+class Metadata:
+    """What the metadata of a cluster tells.
 
-    client: ClusterClient
-    unknown: Unknowns
+    Attributes:
+        brokers: the brokers that are registered, and not fenced.
+        controller: the broker that the metadata names as the controller, or -1.
+        topics: the topics by name.
+    """
+
     brokers: dict[int, LiveBroker]
     controller: int
+    topics: dict[str, LiveTopic]
 
 
 def read_cluster(client: ClusterClient, *, groups: bool = True) -> LiveCluster:
@@ -65,35 +70,28 @@ def read_cluster(client: ClusterClient, *, groups: bool = True) -> LiveCluster:
         LiveError: the brokers and topics cannot be read.
     """
     unknown = Unknowns(client)
-    try:
-        metadata = _metadata(client)
-    except (BrokerError, Refused) as wrong:
-        raise LiveError(f"--bootstrap-server: {client.servers}: the topics cannot be read (Metadata: {wrong})") from None
-    reading = _Reading(client, unknown, _brokers(metadata), int(getattr(metadata, "controller_id", -1)))
-    client.homes = {broker.id: (broker.host, broker.port) for broker in reading.brokers.values()}
+    metadata = read_metadata(client, unknown)
+    brokers, topics = metadata.brokers, metadata.topics
+    client.homes = {broker.id: (broker.host, broker.port) for broker in brokers.values()}
     release, why = release_of(client.versions, client.supported_features)
-    topics = _described_topics(client, unknown) or _topics_of_metadata(metadata, unknown)
-    if not topics.keys() <= {name for name in topics if TOPIC_NAME.fullmatch(name)}:
-        raise LiveError(f"--bootstrap-server: {client.servers}: the broker sends names that no topic can have")
-    if sum(len(topic.partitions) for topic in topics.values()) > MAX_PARTITIONS:
-        raise LiveError(f"--bootstrap-server: {client.servers}: the cluster has more than {MAX_PARTITIONS:,} partitions")
-    _add_fenced(reading)
-    _add_broker_facts(reading)
     kraft = client.version(Api.DESCRIBE_QUORUM) is not None
-    topics = _with_reassignments(unknown, topics, None if kraft or reading.controller not in client.homes else reading.controller)
+    brokers |= _fenced(client, unknown)
+    alive = [broker.id for broker in brokers.values() if not broker.fenced]
+    for broker in alive:
+        brokers[broker] = _with_own_facts(unknown, brokers[broker])
+    topics = _with_reassignments(unknown, topics, None if kraft or metadata.controller not in client.homes else metadata.controller)
     topics = _with_configs(unknown, topics)
-    topics = read_offsets(client, unknown, topics, [broker.id for broker in reading.brokers.values() if not broker.fenced])
+    topics = read_offsets(client, unknown, topics, alive)
     voters, leader = _quorum(client, unknown)
-    alive = [broker.id for broker in reading.brokers.values() if not broker.fenced]
     return LiveCluster(
         source=client.servers,
         release=release,
         why=why,
-        brokers=dict(sorted(reading.brokers.items())),
+        brokers=dict(sorted(brokers.items())),
         topics=tuple(topics[name] for name in sorted(topics)),
-        groups=read_groups(client, unknown, reading.brokers, alive) if groups else (),
+        groups=read_groups(client, unknown, brokers, alive) if groups else (),
         transactions=read_transactions(client, unknown, alive) if groups else (),
-        controller=reading.controller,
+        controller=metadata.controller,
         kraft=kraft,
         voters=voters,
         quorum_leader=leader,
@@ -101,6 +99,24 @@ def read_cluster(client: ClusterClient, *, groups: bool = True) -> LiveCluster:
         unknown=unknown.notes(),
         requests=client.rate.sent,
     )
+
+
+def read_metadata(client: ClusterClient, unknown: Unknowns) -> Metadata:
+    """Read the brokers and topics: one request, or, since 3.8, one for the brokers and one for each 2,000 partitions.
+
+    Raises:
+        LiveError: they cannot be read.
+    """
+    try:
+        metadata = _metadata(client)
+    except (BrokerError, Refused) as wrong:
+        raise LiveError(f"--bootstrap-server: {client.servers}: the topics cannot be read (Metadata: {wrong})") from None
+    topics = _described_topics(client, unknown) or _topics_of_metadata(metadata, unknown)
+    if not all(TOPIC_NAME.fullmatch(name) for name in topics):
+        raise LiveError(f"--bootstrap-server: {client.servers}: the broker sends names that no topic can have")
+    if sum(len(topic.partitions) for topic in topics.values()) > MAX_PARTITIONS:
+        raise LiveError(f"--bootstrap-server: {client.servers}: the cluster has more than {MAX_PARTITIONS:,} partitions")
+    return Metadata(_brokers(metadata), int(getattr(metadata, "controller_id", -1)), topics)
 
 
 # --- brokers and topics ----------------------------------------------------------------------------------------------
@@ -203,38 +219,34 @@ def _topic_id(topic: Any) -> str:
     return base64.urlsafe_b64encode(found.bytes).decode().rstrip("=")
 
 
-def _add_fenced(reading: _Reading) -> None:
-    """Add the fenced brokers, which the metadata does not contain (DescribeCluster, since 4.0)."""
-    client = reading.client
+def _fenced(client: ClusterClient, unknown: Unknowns) -> dict[int, LiveBroker]:
+    """Return the fenced brokers, which the metadata does not contain (DescribeCluster, since 4.0)."""
     version = client.version(Api.DESCRIBE_CLUSTER)
     if version is None or version < 2:
-        reading.unknown.add("fenced brokers", Api.DESCRIBE_CLUSTER, "the release does not tell them")
-        return
-    answer = reading.unknown.ask("fenced brokers", Api.DESCRIBE_CLUSTER, {"include_fenced_brokers": True, "endpoint_type": 1})
-    for each in () if answer is None else answer.brokers or ():
-        if each.is_fenced:
-            reading.brokers[int(each.broker_id)] = LiveBroker(
-                int(each.broker_id), str(each.host), int(each.port), _text(each.rack), fenced=True
+        unknown.add("fenced brokers", Api.DESCRIBE_CLUSTER, "the release does not tell them")
+        return {}
+    answer = unknown.ask("fenced brokers", Api.DESCRIBE_CLUSTER, {"include_fenced_brokers": True, "endpoint_type": 1})
+    return {
+        int(each.broker_id): LiveBroker(int(each.broker_id), str(each.host), int(each.port), _text(each.rack), fenced=True)
+        for each in (() if answer is None else answer.brokers or ())
+        if each.is_fenced
+    }
+
+
+def _with_own_facts(unknown: Unknowns, broker: LiveBroker) -> LiveBroker:
+    """Return a broker with its settings and the number of its log directories, which only it tells."""
+    where = f"broker {broker.id}"
+    resource = {"resource_type": BROKER_RESOURCE, "resource_name": str(broker.id), "configuration_keys": None}
+    answer = unknown.ask("settings", Api.DESCRIBE_CONFIGS, {"resources": [resource]}, broker.id)
+    settings = None
+    for result in () if answer is None else answer.results or ():
+        if not unknown.code("settings", Api.DESCRIBE_CONFIGS, result.error_code, where):
+            settings = tuple(
+                (str(each.name), str(each.value))
+                for each in result.configs or ()
+                if each.config_source != DEFAULT_CONFIG and not each.is_sensitive and each.value is not None
             )
-
-
-def _add_broker_facts(reading: _Reading) -> None:
-    """Add the settings of each broker and the number of its log directories. Every broker tells only its own."""
-    unknown = reading.unknown
-    for broker in [each for each in reading.brokers.values() if not each.fenced]:
-        where = f"broker {broker.id}"
-        resource = {"resource_type": BROKER_RESOURCE, "resource_name": str(broker.id), "configuration_keys": None}
-        answer = unknown.ask("settings", Api.DESCRIBE_CONFIGS, {"resources": [resource]}, broker.id)
-        settings = None
-        for result in () if answer is None else answer.results or ():
-            if not unknown.code("settings", Api.DESCRIBE_CONFIGS, result.error_code, where):
-                settings = tuple(
-                    (str(each.name), str(each.value))
-                    for each in result.configs or ()
-                    if each.config_source != DEFAULT_CONFIG and not each.is_sensitive and each.value is not None
-                )
-        dirs = _log_dirs(unknown, broker.id)
-        reading.brokers[broker.id] = attrs.evolve(broker, settings=settings, log_dirs=dirs)
+    return attrs.evolve(broker, settings=settings, log_dirs=_log_dirs(unknown, broker.id))
 
 
 def _log_dirs(unknown: Unknowns, broker: int) -> int | None:

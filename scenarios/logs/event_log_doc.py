@@ -49,6 +49,11 @@ The log of a session is a JSON Lines file in UTF-8, with one object per line. Ea
 The cause of a timeout is the event that kept a message from arriving in time, for example the end of a process, or a cut link. If you follow
 the causes of an event, you arrive at an act, or at the start of the cluster, which creates the topics.
 
+**Watched clusters.** `isrlab watch` writes the same format for a running cluster. The header then also has `observed`: the addresses (`servers`), the
+time at which the watch began (`began`, in UTC, which is the virtual time 0), and the interval at which the cluster was read (`every_us`). Every event
+has a `cluster-observed` event as its cause, whose `since_us` and `t` are the limits of its real time. What the metadata does not tell is unknown: the
+epoch of a partition is -1, and the `election` of a leader is `unknown`. Such a log cannot be replayed.
+
 Columns with the same name have the same type in all kinds, so all events fit into one wide table. Offsets have the same meaning as in
 Kafka, and `to_offset` is exclusive. An ID or epoch of -1 means that there is none. `acks` is -1 for all.
 

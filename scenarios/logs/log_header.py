@@ -24,8 +24,22 @@ VERSION: Final = 1
 """The version of the event log format. The version increases when a kind or a column changes its meaning or is removed."""
 
 
-class Header(msgspec.Struct, omit_defaults=False):
-    """The header of a log, which is its first line."""
+class Observation(msgspec.Struct):
+    """How the log of a watched cluster was written.
+
+    Attributes:
+        servers: the addresses of the cluster.
+        began: the time at which the watch began, in UTC, as in 2026-01-31T12:00:00Z. This is the virtual time 0.
+        every_us: the interval at which the cluster was read, in µs.
+    """
+
+    servers: str
+    began: str
+    every_us: int
+
+
+class Header(msgspec.Struct, omit_defaults=True):
+    """The header of a log, which is its first line. `observed` is present if a running cluster was watched instead of simulated."""
 
     isrlab: str
     version: int
@@ -34,6 +48,7 @@ class Header(msgspec.Struct, omit_defaults=False):
     scenario: str | None
     settings: dict[str, str]
     cluster: dict[str, Any]
+    observed: Observation | None = None
 
 
 class End(msgspec.Struct, forbid_unknown_fields=True):

@@ -125,6 +125,22 @@ class LogReader:
         """Close the file. An iteration over all events also closes the file."""
         self._file.close()
 
+    def refuse_observed(self, what: str) -> None:
+        """Refuse the log of a watched cluster.
+
+        Args:
+            what: what needs a simulated session, for example `a replay`.
+
+        Raises:
+            InputError: a running cluster was watched.
+        """
+        if self.header.observed is not None:
+            self.close()
+            raise InputError(
+                f"{self.source}: {what} needs a simulated session, but this log is of a watched cluster; 'isrlab describe', 'isrlab log', "
+                "and 'isrlab report' read it"
+            )
+
     def refuse_unknown_kinds(self, what: str) -> None:
         """Refuse a log with events of unknown kinds. Call this method only after the last event has been read.
 

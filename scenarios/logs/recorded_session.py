@@ -65,6 +65,7 @@ def read_session(path: str | Path) -> RecordedSession:
         InputError: the file cannot be read, is not an event log, or has an unknown act.
     """
     reader = LogReader(path)
+    reader.refuse_observed("going on with a session")
     events = tuple(reader)
     acts = []
     for event in events:

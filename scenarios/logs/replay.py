@@ -89,6 +89,7 @@ def replay(path: str | Path) -> Replayed:
         InputError: the file cannot be read, or is not an event log.
     """
     reader = LogReader(path)
+    reader.refuse_observed("a replay")
     events = list(reader)
     reader.refuse_unknown_kinds("a replay")
     with open_log_file(path) as file:

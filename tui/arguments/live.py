@@ -10,6 +10,7 @@ from scenarios.io.standard_streams import print_messages
 if TYPE_CHECKING:
     from core.kafka.release import Release
     from scenarios.live.facts import LiveCluster
+    from scenarios.live.network.client_properties import ClientProperties
     from scenarios.logs.metadata_state import MetadataState
     from scenarios.running.imported_cluster import ImportedCluster
 
@@ -57,13 +58,22 @@ def read_live(arguments: argparse.Namespace, *, groups: bool = True) -> LiveClus
     Raises:
         InputError: the cluster or the client properties file cannot be read.
     """
-    from scenarios.live.network.client_properties import ClientProperties, read_client_properties
     from scenarios.live.network.cluster_client import ClusterClient
     from scenarios.live.read_cluster import read_cluster
 
-    properties = ClientProperties() if arguments.command_config is None else read_client_properties(arguments.command_config)
-    with ClusterClient(arguments.bootstrap_server, properties) as client:
+    with ClusterClient(arguments.bootstrap_server, client_properties_of(arguments)) as client:
         return read_cluster(client, groups=groups)
+
+
+def client_properties_of(arguments: argparse.Namespace) -> ClientProperties:
+    """Return how to connect to the cluster.
+
+    Raises:
+        InputError: the client properties file cannot be read.
+    """
+    from scenarios.live.network.client_properties import ClientProperties, read_client_properties
+
+    return ClientProperties() if arguments.command_config is None else read_client_properties(arguments.command_config)
 
 
 def import_live_cluster(arguments: argparse.Namespace, release: Release | None) -> tuple[ImportedCluster, Release]:

@@ -85,6 +85,7 @@ def _metrics(arguments: argparse.Namespace) -> int:
         from scenarios.logs.log_reader import LogReader
 
         reader = LogReader(arguments.source)
+        reader.refuse_observed("this command")
         samples = metrics.of_log(reader, at)
         if problem := reader.problem():
             print_error(problem)

@@ -30,6 +30,7 @@ _GLYPHS: Final = {
     "setting-changed": ("▸", "you"),
     "feature-level-changed": ("▸", "you"),
     "clock-set": ("▸", "you"),
+    "cluster-observed": ("◉", "muted"),
     "controller-candidate": ("?", "muted"),
     "controller-elected": ("★", "leader"),
     "controller-resigned": ("○", "warn"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from core.kafka.events.administration import Acted, ClockSet, FeatureLevelChanged, SettingChanged
+from core.kafka.events.administration import Acted, ClockSet, ClusterObserved, FeatureLevelChanged, SettingChanged
 from core.kafka.events.base import (
     BROKER,
     DETAIL,
@@ -250,7 +250,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ProcessedAgain, RecordsSkipped, RecordsLeftOut, ProcessedOutOfOrder,
     ProcessStarted, ProcessStepDone, ProcessRewound, ProcessEnded, ProcessedTwice, NeverProcessed, HalfVisible,
     ServiceStarted, ServiceEnded, ServiceRewound, RecordsHeld, ServicePaused, ServiceResumed, DelayedForwarded,
-    RecordsTried, DeadLettered, SucceededTwice, RetryDropped,
+    RecordsTried, DeadLettered, SucceededTwice, RetryDropped, ClusterObserved,
 )  # fmt: skip
 """All kinds of events, from user actions to the findings of the durability account."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import EVERYTHING, NOTABLE, Event
-from core.sim.units import format_duration
+from core.kafka.events.base import EVERYTHING, NOTABLE, NOTHING, Event
+from core.sim.units import format_clock, format_duration
 
 
 class Acted(Event, kind="act", level=NOTABLE, changes=EVERYTHING):
@@ -14,6 +14,17 @@ class Acted(Event, kind="act", level=NOTABLE, changes=EVERYTHING):
 
     def sentence(self) -> str:
         return f"You: {self.act} {self.args}" if self.args != "{}" else f"You: {self.act}"
+
+
+class ClusterObserved(Event, kind="cluster-observed", source="isrlab watch", changes=NOTHING):
+    """A running cluster was read, and something was new. The events that have this event as their cause were seen in its metadata, not simulated:
+    each happened after `since_us`, when the cluster was read before, and at the latest at the time of this event.
+    """
+
+    since_us: int
+
+    def sentence(self) -> str:
+        return f"the cluster was read; what follows happened after {format_clock(self.since_us)}"
 
 
 class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig, KIP-226", level=NOTABLE, changes=EVERYTHING):

@@ -160,13 +160,16 @@ _ELECTED: Final = {
     "unclean": "the election was unclean, so the records that b{leader} lacks are lost",
     "eligible": "b{leader} is an eligible leader replica (ELR), and the ISR was empty",
     "last-known": "b{leader} is the last known leader, and the ISR and the ELR were empty",
+    "unknown": "how b{leader} was elected is unknown, because the metadata of a running cluster does not tell it",
 }
 
 
 class LeaderElected(
     Event, kind="leader-elected", source="PartitionChangeBuilder#electLeader", level=NOTABLE, words={"election": tuple(_ELECTED)}
 ):
-    """A leader was elected. `election` is `clean`, `unclean`, `preferred`, `eligible` (from the ELR), or `last-known`."""
+    """A leader was elected. `election` is `clean`, `unclean`, `preferred`, `eligible` (from the ELR), or `last-known`; in the log of a watched
+    cluster, it is `unknown`.
+    """
 
     topic: str
     partition: int

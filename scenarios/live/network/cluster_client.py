@@ -152,6 +152,10 @@ class ClusterClient:
             raise Refused(f"ApiVersions: {error_name(answer.error_code)}")
         return answer
 
+    def renew(self) -> None:
+        """Start the limit on the time of a reading anew."""
+        self._until = self._clock() + MOST_SECONDS
+
     def version(self, api: Api) -> int | None:
         """Return the version of an API that is used with the broker that was asked first; None if there is none."""
         try:

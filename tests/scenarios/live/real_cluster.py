@@ -6,19 +6,22 @@ It needs Java 17 and the jars, which Maven fetches, as for `make record`; with K
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from scenarios.live.facts import LiveCluster
+from scenarios.live.facts import LiveCluster, LivePartition
 from scenarios.live.network.client_properties import ClientProperties
 from scenarios.live.network.cluster_client import ClusterClient
-from scenarios.live.read_cluster import read_cluster
+from scenarios.live.read_cluster import read_cluster, read_metadata
+from scenarios.live.unknowns import Unknowns
 from tests.fidelity.recorder.__main__ import compile_driver, producers
-from tests.fidelity.recorder.cluster import PORT, Cluster, Driver
+from tests.fidelity.recorder.cluster import CONTROLLER, PORT, Cluster, Driver
 from tests.fidelity.recorder.jars import fetch_jars
 from tests.fidelity.recorder.tools import TOOLS_JAR, Tools
 from tests.scenarios.live.recording import Recorder, Recording
@@ -218,6 +221,68 @@ def start(version: str, folder: Path, *, secure: bool = False) -> tuple[RealClus
     cluster.up()
     driver = Driver(cluster.java("Driver", *producers(cluster), quiet=True, heap=128), cluster.home / "driver.log")
     return cluster, driver, Tools(cluster, driver)
+
+
+def record_watch(version: str, work: Path) -> Recording:
+    """Watch a cluster while the broker that leads most partitions is killed and comes back, and record the session.
+
+    The texts of the recording are JSON: `times`, when each reading was asked for and arrived, and `changes`, what the controller's log says of every
+    change of a partition, as [time, partition, leader, ISR], where leader and ISR are null if they did not change. Times are in seconds.
+    """
+    cluster = driver = None
+    recorder = Recorder()
+    times: list[tuple[float, float]] = []
+    try:
+        cluster, driver, tools = start(version, work)
+        cluster.until(lambda: "Created" in tools.create("orders", [[2, 1, 3], [1, 2, 3], [3, 2, 1]], {}), READY)
+        cluster.until(lambda: len(cluster.partitions(["orders"])[1]) == 3, READY)
+        begun = time.time()
+        with ClusterClient(f"127.0.0.1:{PORT + 1}", ClientProperties(), connect=recorder.connect) as client:
+
+            def readings_until(true: Callable[[dict[int, LivePartition]], bool]) -> None:
+                for _ in range(200):
+                    asked = time.time()
+                    seen = read_metadata(client, Unknowns(client))
+                    times.append((asked - begun, time.time() - begun))
+                    if true(dict(seen.topics["orders"].partitions)):
+                        return
+                    time.sleep(max(0.5 - (time.time() - asked), 0))
+
+            readings_until(lambda rows: all(len(each.isr) == 3 for each in rows.values()))
+            cluster.kill(2)
+            readings_until(lambda rows: all(2 not in each.isr for each in rows.values()))
+            cluster.launch(2)
+            readings_until(lambda rows: all(len(each.isr) == 3 for each in rows.values()))
+        return Recording(
+            f"watch-{version}",
+            f"127.0.0.1:{PORT + 1}",
+            {"times": json.dumps(times), "changes": json.dumps(_changes(cluster, tools, begun))},
+            {},
+            recorder.exchanges,
+        )
+    finally:
+        if driver is not None:
+            driver.close()
+        if cluster is not None:
+            cluster.down()
+
+
+def _changes(cluster: RealCluster, tools: Tools, begun: float) -> list[list[Any]]:
+    """Return the changes of partitions in the controller's log."""
+    found: list[list[Any]] = []
+    names: dict[str, str] = {}
+    moment = 0.0
+    for line in tools.metadata_log(sorted((cluster.home / f"d{CONTROLLER}" / "__cluster_metadata-0").glob("*.log"))).splitlines():
+        _, _, after = line.partition("CreateTime: ")
+        moment = int(after.split()[0]) / 1000 - begun if after else moment
+        _, _, payload = line.partition("payload: ")
+        record = json.loads(payload) if payload.startswith("{") else {"type": ""}
+        if record["type"] == "TOPIC_RECORD":
+            names[record["data"]["topicId"]] = record["data"]["name"]
+        elif record["type"] == "PARTITION_CHANGE_RECORD":
+            data = record["data"]
+            found.append([moment, f"{names[data['topicId']]}-{data['partitionId']}", data.get("leader"), data.get("isr")])
+    return found
 
 
 def make(version: str, work: Path) -> Recording:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterable, Sequence
@@ -56,9 +57,10 @@ class Recording:
         (folder / f"{self.version}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def load(version: str, folder: Path = FOLDER) -> Recording:
-    """Read a recording."""
-    head, *lines = (folder / f"{version}.jsonl").read_text("utf-8").splitlines()
+def load(version: str) -> Recording:
+    """Read a recording, from the folder that ISRLAB_RECORDINGS names if it has the recording."""
+    made = Path(os.environ.get("ISRLAB_RECORDINGS", FOLDER)) / f"{version}.jsonl"
+    head, *lines = (made if made.exists() else FOLDER / made.name).read_text("utf-8").splitlines()
     exchanges = [(at, base64.b64decode(request), base64.b64decode(answer)) for at, request, answer in map(json.loads, lines)]
     return Recording(**json.loads(head), exchanges=exchanges)
 

@@ -14,7 +14,7 @@ import pytest
 from scenarios.live.network.client_properties import read_client_properties
 from scenarios.live.network.errors import LiveError
 from tests.fidelity.recorder.cluster import PORT
-from tests.scenarios.live.real_cluster import PASSWORD, SECURE, USER, RealCluster, make, read, start
+from tests.scenarios.live.real_cluster import PASSWORD, SECURE, USER, RealCluster, make, read, record_watch, start
 from tests.scenarios.live.recording import FOLDER
 from tests.scenarios.live.test_recorded_clusters import VERSIONS
 from tui.cli import main
@@ -34,6 +34,13 @@ def test_a_release_is_recorded_and_read(version: str, tmp_path: Path, monkeypatc
     monkeypatch.setenv("ISRLAB_RECORDINGS", str(folder))
     tests = Path(__file__).with_name("test_recorded_clusters.py")
     assert pytest.main(["-q", "-p", "no:cacheprovider", "-k", version, str(tests)]) == 0
+
+
+def test_a_broker_is_killed_and_restarted_while_the_cluster_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = FOLDER if LIVE == "keep" else tmp_path
+    record_watch("4.3.1", WORK).save(folder)
+    monkeypatch.setenv("ISRLAB_RECORDINGS", str(folder))
+    assert pytest.main(["-q", "-p", "no:cacheprovider", str(Path(__file__).with_name("test_watch.py"))]) == 0
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import attrs
 import pytest
@@ -25,7 +23,7 @@ from scenarios.live.network.reading_apis import ALLOWED
 from scenarios.releases import release_named
 from scenarios.running.imported_cluster import as_script, imported_scenario
 from tests.scenarios.live.real_cluster import read
-from tests.scenarios.live.recording import FOLDER, FakeBrokers, Recording, load
+from tests.scenarios.live.recording import FakeBrokers, Recording, load
 from tui.cli import main
 
 pytest.importorskip("kafka", reason="the lock of the tests has kafka-python; run make venv")
@@ -44,7 +42,7 @@ class Replayed:
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def replayed(request: pytest.FixtureRequest) -> Iterator[Replayed]:
-    recording = load(request.param, Path(os.environ.get("ISRLAB_RECORDINGS", FOLDER)))
+    recording = load(request.param)
     with FakeBrokers(recording) as brokers:
         yield Replayed(recording, brokers, read(brokers.bootstrap)[0])
 
