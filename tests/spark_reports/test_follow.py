@@ -78,7 +78,7 @@ def test_a_page_is_made_when_the_log_has_grown_and_stays_when_the_command_is_sto
     def stop() -> None:
         raise Terminated(signal.SIGINT)
 
-    spark = type("Spark", (), {"catalog": type("Catalog", (), {"clearCache": lambda: None})})
+    spark = type("Spark", (), {"_jvm": None, "catalog": type("Catalog", (), {"clearCache": lambda: None})})
     monkeypatch.setattr(follow, "spark_session", lambda *_, **__: contextlib.nullcontext(spark))
     monkeypatch.setattr(follow, "summarise", summarise)
     log.touch()

@@ -20,6 +20,7 @@ from spark_reports.rows.staging import stage_logs
 from tests.spark_reports.compute.test_unknown_kinds import newer_log
 from tests.spark_reports.conftest import Reported
 from tests.spark_reports.event_logs import event, log_text, write_log
+from tests.spark_reports.streams import to_the_end
 
 pytestmark = pytest.mark.spark
 
@@ -122,7 +123,7 @@ def test_a_stream_has_the_rows_of_the_finished_logs(own: Any, tmp_path: Path) ->
 
     def read() -> None:
         rows = own.readStream.format("isrlab").load(str(logs)).writeStream.format("parquet").trigger(availableNow=True)
-        rows.option("checkpointLocation", str(tmp_path / "checkpoint")).start(out).awaitTermination()
+        to_the_end(rows.option("checkpointLocation", str(tmp_path / "checkpoint")), out)
 
     (logs / "grows.jsonl").write_bytes(whole[:cut])
     read()

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +65,32 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+OWN_SESSION = """
+import json
+from pathlib import Path
+from spark_reports import register, summary
+from spark_reports.spark.session import spark_session
+from tests.spark_reports.streams import to_the_end
+
+with spark_session(master, settings) as spark:
+    register(spark)
+    rows = spark.read.format("isrlab").load(log)
+    stream = spark.readStream.format("isrlab").load(log).writeStream.format("parquet").trigger(availableNow=True)
+    to_the_end(stream.option("checkpointLocation", f"{out}/checkpoint"), f"{out}/rows")
+    streamed = spark.read.parquet(f"{out}/rows").select(*rows.columns)
+    found = [sorted(map(list, frame.collect()), key=repr) for frame in (rows, streamed)]
+    Path(out, "found.json").write_text(json.dumps([*found, list(map(list, summary(rows, "elections").collect()))]))
+"""
+
+
 def isrlab(*arguments: str) -> subprocess.Popen[str]:
-    """Start the command line outside the source tree, so that executors can get the program only from the driver."""
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli import main; sys.exit(main({list(arguments)!r}))"
+    """Start the command line."""
+    return python("from tui.cli import main; sys.exit(main(arguments))", arguments=list(arguments))
+
+
+def python(code: str, **values: Any) -> subprocess.Popen[str]:
+    """Start a Python program with these global variables, outside the source tree, so that executors can get isrlab only from the driver."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); globals().update({values!r}); {code}"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -130,6 +153,28 @@ def test_a_sweep_on_a_standalone_cluster_outlives_a_worker(standalone: tuple[str
     ended(process)
     assert done < len(list((tmp_path / "out").glob("chunks/cell*.jsonl")))
     assert same(swept, tmp_path / "out")
+
+
+def check_data_source(session: tuple[str, dict[str, Any]], out: Path, master: str, settings: Mapping[str, str]) -> None:
+    """Read and stream a log with the data source, and compute a summary, in a session on a cluster."""
+    log, expected = session
+    ended(python(OWN_SESSION, master=master, settings=dict(settings), log=log, out=str(out)))
+    read, streamed, elections = json.loads((out / "found.json").read_text())
+    assert read == streamed
+    assert len(read) == len(Path(log).read_text().splitlines())
+    assert [dict(zip(expected["elections"][0], row, strict=True)) for row in elections] == expected["elections"]
+
+
+def test_the_data_source_on_a_standalone_cluster(
+    standalone: tuple[str, SparkProcesses], session: tuple[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    settings = dict(setting.split("=", 1) for setting in quick() if setting != "--conf")
+    check_data_source(session, tmp_path, standalone[0], settings)
+
+
+def test_the_data_source_on_spark_connect(session: tuple[str, dict[str, Any]], connect_url: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark.sql.connect.session")
+    check_data_source(session, tmp_path, connect_url, {})
 
 
 def test_report_and_sweep_on_spark_connect(swept: Path, session: tuple[str, dict[str, Any]], connect_url: str, tmp_path: Path) -> None:
