@@ -6,6 +6,7 @@ built again from the copies, as `isrlab report` builds it. Therefore, the page o
 
 from __future__ import annotations
 
+import gc
 import sys
 import tempfile
 import time
@@ -153,10 +154,18 @@ def _page(
             return _Page(None, bad)
         found = FoundLogs([], [], [])
         report, refused = summarise(logs, found, None, None, [], LOCAL_MASTER, {}, ROWS, True, scratch, progress, complain, running=spark)
-        spark.catalog.clearCache()
+        _free(spark)
         if report is not None:
             report = with_comparison(report, comparison.compare(*report.tables[:2]))
         return _Page(report, bad + refused)
+
+
+def _free(spark: SparkSession) -> None:
+    """Free the memory of a page. Spark keeps intermediate rows and compiled queries until Java collects the objects that refer to them."""
+    spark.catalog.clearCache()
+    gc.collect()
+    if spark._jvm is not None:
+        spark._jvm.System.gc()
 
 
 def _copy(path: Path, copy: Path, size: int) -> bool:
