@@ -5,14 +5,16 @@ A test checks that the file is up to date.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from core.kafka.events import KINDS
-from spark_reports.severity import LEAST
+from spark_reports.severity import LEAST, RANKS
 from spark_reports.summaries.overview import FIGURES, NAME, NOTES, TITLE, WORST
 from spark_reports.summaries.registry import SUMMARIES
+from spark_reports.summaries.summary import Summary
 
 DOCUMENT: Final = Path(__file__).with_name("SUMMARIES.md")
 """The path of the document."""
@@ -24,6 +26,7 @@ _HEAD: Final = """# The tables of a report
 Each table answers one question about one or more sessions. `isrlab report` prints the tables; `--json`, `-o DIR` (Parquet, or CSV with
 `--csv`), and `--html FILE` write them, and `spark_reports.summary` computes them in your own Spark session. A column that ends in `_us` is a time in µs of virtual time. Percentiles are exact and use the
 nearest-rank method, so each percentile is a value that occurred. The columns in **bold** identify a row, and rows are sorted by these columns.
+The type of each column is that of Spark, and the last line about each table is an example for your own Spark session (see docs/reports.md).
 A session that was killed ends with its last event. Tests compare the tables with those of an independent implementation in plain Python.
 
 If a table has many rows, the output shows only the worst rows: 100 in the terminal, 300 on the HTML page, and 10,000 in JSON. The
@@ -42,14 +45,32 @@ def document() -> str:
     parts = [_HEAD, f"\n## {TITLE}\n\nThe table `{NAME}` has the columns {measures}.\n\n{NOTES}\n\n{_order(WORST)}\n"]
     parts.append(f"\n| figure | value of each row | of the table |\n|---|---|---|\n{made_of}\n")
     for summary in SUMMARIES:
-        columns = _joined([f"**{field.name}**" if field.name in summary.keys else field.name for field in summary.schema.fields])
-        parts.append(f"\n## {summary.title}\n\nThe table `{summary.name}` has the columns {columns}.\n\n{summary.notes}\n")
+        parts.append(f"\n## {summary.title}\n\nThe table `{summary.name}` has the columns {_schema(summary)}.\n\n{summary.notes}\n")
         if summary.worst:
             parts.append(f"\n{_order(summary.worst)}\n")
         kinds = [f"`{kind}`" for kind in sorted(summary.kinds)]
         named = "all kinds" if set(summary.kinds) == set(KINDS) else f"the {'kind' if len(kinds) == 1 else 'kinds'} {_joined(kinds)}"
-        parts.append(f"\nThis table is computed from events of {named}.\n")
+        parts.append(f"\nThis table is computed from events of {named}.\n\n    {example(summary)}\n")
     return "".join(parts)
+
+
+def _schema(summary: Summary) -> str:
+    """Return the columns with their types, in order."""
+    return "; ".join(
+        f"{', '.join(f'**{field.name}**' if field.name in summary.keys else field.name for field in fields)} ({kind})"
+        for kind, fields in itertools.groupby(summary.schema.fields, lambda field: field.dataType.simpleString())
+    )
+
+
+def example(summary: Summary) -> str:
+    """Return Python code that shows the worst rows of a table."""
+    table = f'summary(events, "{summary.name}")'
+    if not summary.worst:
+        return f"{table}.show()"
+    column = summary.worst[0]
+    if column in RANKS:
+        return f"{table}.where(\"{column} = '{RANKS[column][-1]}'\").show()"
+    return f'{table}.orderBy("{column.removeprefix(LEAST)}", ascending={column.startswith(LEAST)}).show()'
 
 
 def _order(worst: Sequence[str]) -> str:
