@@ -159,17 +159,17 @@ class Search:
             tried: dict[str, _Reached] = {}
             for at, choice in enumerate(self._choices(state.snapshot)):
                 if at:
-                    state.snapshot.restore()
-                reached = self._reach(choice)
+                    state.snapshot.restore(unchanged=True)
+                reached, snapshot = self._reach(choice)
                 tried[choice.name] = reached
-                if not reached.bad and self._is_known(reached):
+                if not reached.bad and self._is_known(reached, snapshot):
                     continue
                 self.states += 1
                 depth = state.depth + len(reached.names)
                 self._came.append((state.number, reached.names))
                 if reached.bad or self.states >= self._limit:
                     return Outcome(reached.bad, self._path(), self.states, self.taken, False, depth)
-                ahead.append(_State(reached.key, reached.left, len(self._came) - 1, depth, self._take()))
+                ahead.append(_State(reached.key, reached.left, len(self._came) - 1, depth, snapshot))
             if self._compare:
                 self._successors[state.key, state.left] = tried
         compared = NOT_COMPARED
@@ -185,10 +185,10 @@ class Search:
 
     def _choices(self, snapshot: Snapshot[Simulation]) -> list[Choice]:
         """Go to a state, and return its choices."""
-        snapshot.restore()
+        snapshot.restore(unchanged=True)
         return list(self._acts()) if self._only_acts else enabled(self._simulation, self._acts(), self._until)
 
-    def _reach(self, choice: Choice) -> _Reached:
+    def _reach(self, choice: Choice) -> tuple[_Reached, Snapshot[Simulation]]:
         """Take a choice, and everything that must come first then."""
         names: list[str] = []
         bad = ""
@@ -201,9 +201,10 @@ class Search:
             if self._first is not None:
                 following = next(filter(self._first, enabled(self._simulation, (), self._until)), None)
         self.taken += len(names)
-        return _Reached(tuple(names), bad, self._fingerprints.take(), self._left())
+        snapshot = self._take()
+        return _Reached(tuple(names), bad, self._fingerprints.take(), self._left()), snapshot
 
-    def _is_known(self, reached: _Reached) -> bool:
+    def _is_known(self, reached: _Reached, snapshot: Snapshot[Simulation]) -> bool:
         """Return whether the state was visited with as much left. Otherwise, note that it is being visited."""
         known = self._seen.get(reached.key)
         if known is None:
@@ -212,7 +213,7 @@ class Search:
         for other in known:
             if all(map(int.__ge__, other, reached.left)):
                 if self._compare:
-                    self._twins.append(_Twin(reached.key, reached.left, other, self._take()))
+                    self._twins.append(_Twin(reached.key, reached.left, other, snapshot))
                 return True
         known.append(reached.left)
         return False
@@ -230,9 +231,9 @@ class Search:
                 differing.update(dict.fromkeys(sorted(others.keys() - {choice.name for choice in choices})))
             for at, choice in enumerate(choices):
                 if at:
-                    twin.snapshot.restore()
+                    twin.snapshot.restore(unchanged=True)
                 other = others.get(choice.name)
-                reached = self._reach(choice)
+                reached, _ = self._reach(choice)
                 if other is None or (reached.names, reached.bad, reached.key) != (other.names, other.bad, other.key):
                     differing[choice.name] = None
         return len(self._twins), tuple(differing)

@@ -11,7 +11,7 @@ Copies share functions, so functions must not hold state. A state that contains 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, compress, count
 from operator import is_not, ne
@@ -42,7 +42,8 @@ class Group:
     """The objects of one class, or of classes that have few objects each.
 
     Attributes:
-        objects: all objects that have ever been found, in the order in which they were found.
+        objects: the objects that were found on the way to the last snapshot, in the order in which they were found. The list is replaced,
+            never changed.
         states: the states of the objects at the last snapshot, for all objects that had been found by then. The list is replaced, never
             changed.
     """
@@ -79,7 +80,7 @@ class Group:
             visit(values)
         places = range(len(self.objects), len(self.objects) + len(found))
         states = self.codec.reread(found, [])
-        self.objects += found
+        self.objects = self.objects + found
         self.states = self.states + states
         return self._changed(places, states, [()] * len(states), visit)
 
@@ -89,12 +90,6 @@ class Group:
         former = self.states
         places, states = self._differences(former, self.codec.read)
         held = [former[at] for at in places]
-        if len(self.objects) > len(former):
-            more = self.codec.reread(self.objects[len(former) :], [])
-            places += range(len(former), len(self.objects))
-            states += more
-            held += [()] * len(more)
-            former = former + more
         if not places:
             return 0
         self.states = now = former.copy()
@@ -126,17 +121,35 @@ class Group:
     def _mark_alike(self, at: int) -> None:
         self._alike.setdefault(at - at % AT_ONCE, set()).add(at % AT_ONCE)
 
-    def restore(self, states: list[State], *, in_step: bool) -> None:
-        """Write states back to the objects. If `in_step` is set, no append-only list in this group has lost items since the group's states
-        were recorded.
+    def restore(self, objects: list[object], states: list[State], *, in_step: bool, unchanged: bool) -> None:
+        """Write states back to objects.
+
+        Args:
+            objects, states: the objects of a snapshot, and their states.
+            in_step: whether no append-only list in this group has lost items since the group's states were recorded.
+            unchanged: whether the objects of this group still are in the states that the group holds, so that they need not be read.
         """
-        former, self.states = self.states, states
+        common = common_length(self.objects, objects)
+        former = self.states[:common]
+        self.objects, self.states = objects, states
         if isinstance(self.codec, AppendOnlyListCodec):
-            self.codec.restore(self.objects, states, former if in_step else [])
+            self.codec.restore(objects, states, former if in_step else [])
             return
-        places, held = self._differences(states, self.codec.reread)
+        if unchanged:
+            places = list(compress(count(), map(is_not, former, states)))
+            held = [former[at] for at in places]
+            places += range(common, len(states))
+            held += self.codec.reread(objects[common:], [])
+        else:
+            places, held = self._differences(states, self.codec.reread)
         if places:
-            self.codec.write_all([self.objects[at] for at in places], [states[at] for at in places], held)
+            self.codec.write_all([objects[at] for at in places], [states[at] for at in places], held)
+
+
+def common_length(one: list[object], other: list[object]) -> int:
+    """Return how many objects two lists have in common at their beginnings."""
+    shorter = min(len(one), len(other))
+    return shorter if one is other else next(compress(count(), map(is_not, one, other)), shorter)
 
 
 def _replaced(places: set[int], states: list[State], others: list[State]) -> list[int]:
@@ -154,7 +167,8 @@ class Objects:
 
     Attributes:
         groups: the groups of objects that are read together.
-        first: the number of objects when this `Objects` was created. Objects that become unreachable are kept until `pruned` is called.
+        first: the number of objects when this `Objects` was created. Objects that become unreachable are kept until `pruned` is called, or
+            until a snapshot is restored that was taken before they were found.
     """
 
     def __init__(self, roots: tuple[object, ...], former: Objects | None = None) -> None:
@@ -171,14 +185,15 @@ class Objects:
             self._few = FewOfManyCodec()
             self.groups = [Group(self._few)]
             self._group_of: dict[type, int] = {}
-            self._known: dict[int, tuple[object, bool]] = {}  # visited values; kept alive, so that they keep their ids
+            self._known: dict[int, tuple[object, bool]] = {}  # all objects
+            self._values: dict[int, tuple[object, bool]] = {}  # visited values; kept alive, so that they keep their ids
             self._visit(list(roots))
             self._update_found()
         else:
             reachable = former._reachable()
             self._few, self._group_of = former._few, former._group_of
             self.groups = [group.pruned(reachable) for group in former.groups]
-            self._known = {key: entry for key, entry in former._known.items() if key in reachable}
+            self._known, self._values = ({key: each[key] for key in each if key in reachable} for each in (former._known, former._values))
         self.first = len(self)
 
     def _reachable(self) -> set[int]:
@@ -209,15 +224,16 @@ class Objects:
     @property
     def has_outgrown(self) -> bool:
         """Whether so many objects have been added since the start that it is worth looking for those that are unreachable now."""
-        return len(self) > self.first + self.first // 8 + 64 or len(self._known) > 3 * self.first + 10_000
+        return len(self) > self.first + self.first // 8 + 256 or len(self._values) > 2 * self.first + 10_000
 
     def pruned(self) -> Objects:
         """Return the objects that can still be reached. Objects that can no longer be reached remain in earlier snapshots.
 
-        No further snapshot is taken of this object, so it forgets which values were visited. There can be ten times as many as objects.
+        Until such a snapshot is restored, no further snapshot is taken of this object, so it forgets which values were visited. There can be
+        ten times as many as objects.
         """
         pruned = Objects(self.roots, self)
-        self._known = {}
+        self._known, self._values = {}, {}
         return pruned
 
     def update(self) -> int:
@@ -225,13 +241,28 @@ class Objects:
         changed = sum(group.update(self._visit) for group in self.groups if group.codec.changes)
         return changed + self._update_found()
 
-    def reread_append_only(self) -> None:
-        """Make the next update read append-only lists in full, because a list might no longer start with the items of its last recorded
-        state.
+    def restore(self, held: Mapping[Group, tuple[list[object], list[State]]], *, in_step: bool, unchanged: bool) -> None:
+        """Write states back to objects (`Group.restore`). Objects that were found later are forgotten, because nothing refers to them now.
+
+        Args:
+            held: the objects and states of a snapshot, by group.
+            in_step: whether the snapshot that was taken or restored last has the same `Objects`.
+            unchanged: whether nothing has changed since then.
         """
+        self._values = {}
+        if not in_step:
+            self._known = {}
         for group in self.groups:
-            if isinstance(group.codec, AppendOnlyListCodec):
-                group.states = []
+            objects, states = held.get(group, ([], []))
+            start = common_length(group.objects, objects) if in_step else 0
+            for each in group.objects[start:] if in_step else ():
+                del self._known[id(each)]
+            for each in objects[start:]:
+                self._known[id(each)] = each, _can_equal_others(each)
+            if group.codec.changes:
+                group.restore(objects, states, in_step=in_step, unchanged=unchanged and in_step)
+            else:
+                group.objects, group.states = objects, states
 
     def _update_found(self) -> int:
         """Read the objects that were found, and the objects that are reachable from them. Return how many list entries are not shared with
@@ -269,22 +300,25 @@ class Objects:
             for value in values:
                 if isinstance(value, tuple):
                     parts += value
-                elif (self._known.get(id(value)) or self._find(value))[1]:
+                elif (self._known.get(id(value)) or self._values.get(id(value)) or self._find(value))[1]:
                     is_alike = True
             values = [part for part in parts if type(part) not in ATOMS]
         return is_alike
 
     def _find(self, value: FieldValue) -> tuple[object, bool]:
-        """Return an entry of `_known` for a value that is not a tuple."""
+        """Return an entry of `_known` or `_values` for a value that is not a tuple."""
         parts = parts_of(value)
         if parts is None:
-            cls = type(value)
-            self._found.setdefault(cls, []).append(value)
-            is_alike = cls.__eq__ is not object.__eq__  # type: ignore[comparison-overlap]
+            self._found.setdefault(type(value), []).append(value)
+            found = self._known[id(value)] = value, _can_equal_others(value)
         else:
-            is_alike = self._visit([part for part in parts if type(part) not in ATOMS])
-        found = self._known[id(value)] = value, is_alike
+            found = self._values[id(value)] = value, self._visit([part for part in parts if type(part) not in ATOMS])
         return found
+
+
+def _can_equal_others(each: object) -> bool:
+    """Return whether a mutable object can be equal to another one, because it is compared by content."""
+    return type(each).__eq__ is not object.__eq__
 
 
 class Snapshot(Generic[Root]):
@@ -296,34 +330,34 @@ class Snapshot(Generic[Root]):
         objects: the objects, shared with the snapshots before and after.
     """
 
-    __slots__ = ("_snapshots", "_states", "objects", "root", "weight")
+    __slots__ = ("_held", "_snapshots", "objects", "root", "weight")
 
     def __init__(self, root: Root, snapshots: Snapshots, objects: Objects, changed: int) -> None:
         self.root, self._snapshots = root, snapshots
         self.objects = objects
-        self._states = {group: group.states for group in objects.groups}
+        self._held = {group: (group.objects, group.states) for group in objects.groups}
         self.weight = changed // PLACE
 
     def __len__(self) -> int:
         """Return the number of objects in the snapshot."""
-        return sum(map(len, self._states.values()))
+        return sum(len(states) for _, states in self._held.values())
 
     def differs_in(self, other: Snapshot[Root]) -> int:
         """Return the approximate number of objects whose states this snapshot does not share with another one. Two items of an append-only
         list count as an object.
         """
-        lists = [states for group, states in other._states.items() if isinstance(group.codec, AppendOnlyListCodec)]
+        lists = [states for group, (_, states) in other._held.items() if isinstance(group.codec, AppendOnlyListCodec)]
         copies = {id(copy) for copy, _ in chain.from_iterable(lists)}
         others: set[int] = set()  # for objects that were found anew between the two snapshots
         count = 0
-        for group, states in self._states.items():
-            held = other._states.get(group)
+        for group, (_, states) in self._held.items():
+            _, held = other._held.get(group, (None, None))
             if held is states:
                 continue
             if held is not None:
                 count += sum(map(is_not, states, held)) + max(0, len(states) - len(held))
             else:
-                others = others or set(map(id, chain.from_iterable(other._states.values())))
+                others = others or set(map(id, chain.from_iterable(states for _, states in other._held.values())))
                 count += len(states) - sum(map(others.__contains__, map(id, states)))
             if isinstance(group.codec, AppendOnlyListCodec):
                 count += sum(length for copy, length in states if id(copy) not in copies) // 2
@@ -333,13 +367,14 @@ class Snapshot(Generic[Root]):
         """Return whether the snapshot was taken from the object `root` itself, not from a copy."""
         return self.root is root
 
-    def restore(self) -> None:
-        """Restore the state of all objects."""
+    def restore(self, *, unchanged: bool = False) -> None:
+        """Restore the state of all objects.
+
+        Args:
+            unchanged: whether nothing has changed since the last snapshot was taken or restored. Then, few objects are read.
+        """
         with _garbage_collection_paused():
-            in_step = self._snapshots.resume_from(self.objects)
-            for group, states in self._states.items():
-                if group.codec.changes:
-                    group.restore(states, in_step=in_step)
+            self.objects.restore(self._held, in_step=self._snapshots.resume_from(self.objects), unchanged=unchanged)
 
     def copy(self) -> Root:
         """Return a new simulation in the state of this snapshot, without changing the original simulation."""
@@ -349,8 +384,7 @@ class Snapshot(Generic[Root]):
     def _copy(self) -> Root:
         news: dict[int, FieldValue] = {}
         filled = []
-        for group, states in self._states.items():
-            objects = group.objects[: len(states)]
+        for group, (objects, states) in self._held.items():
             blanks = list(map(group.codec.blank, objects))
             news.update(zip(map(id, objects), blanks, strict=True))
             filled.append((group.codec, blanks, objects, states))
@@ -374,13 +408,12 @@ class Snapshot(Generic[Root]):
 class Snapshots:
     """An object that takes all snapshots of a simulation. Each snapshot shares all unchanged states with the last one."""
 
-    OUTSIDE: ClassVar = ("_in_step", "_objects")
+    OUTSIDE: ClassVar = ("_objects",)
 
-    __slots__ = ("_in_step", "_objects")
+    __slots__ = ("_objects",)
 
     def __init__(self) -> None:
-        self._objects: Objects | None = None
-        self._in_step: Objects | None = None  # the objects of the snapshot that was taken or restored last
+        self._objects: Objects | None = None  # the objects of the snapshot that was taken or restored last
 
     @property
     def shares(self) -> bool:
@@ -402,18 +435,14 @@ class Snapshots:
                 if objects.has_outgrown:
                     objects = objects.pruned()
                 changed = objects.update()
-            self._objects = self._in_step = objects
+            self._objects = objects
             return Snapshot(root, self, objects, changed)
 
     def resume_from(self, objects: Objects) -> bool:
-        """Record that a snapshot of the objects in this group is being restored, so that the next snapshot still shares unchanged states
-        with the last one.
-
-        Return whether the last snapshot that was taken or restored contains the same objects.
+        """Record that a snapshot of these objects is being restored, so that the next snapshot shares unchanged states with it. Return
+        whether the last snapshot that was taken or restored contains the same objects.
         """
-        in_step, self._in_step = self._in_step is objects, objects
-        if self._objects is not None and self._objects is not objects:
-            self._objects.reread_append_only()
+        in_step, self._objects = self._objects is objects, objects
         return in_step
 
 

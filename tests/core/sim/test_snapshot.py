@@ -222,7 +222,7 @@ def test_lists_that_grow_on_many_branches(seed: int) -> None:
             assert root.held == expected
             assert snapshot.copy().held == expected
         else:
-            root.other = [InSlots(0) for _ in range(draw.randrange(150))]
+            root.other = [InSlots(0) for _ in range(draw.randrange(600))]
             place = draw.randrange(3)
             left, root.held[place] = root.held[place], AppendOnlyList(root.held[place][1:])
             left.clear()
@@ -230,6 +230,38 @@ def test_lists_that_grow_on_many_branches(seed: int) -> None:
         assert snapshot.differs_in(snapshot) == 0 < snapshot.differs_in(Snapshots().take(root)) <= 2 * len(snapshot) + 400
         assert snapshot.differs_in(before) <= snapshot.differs_in(Snapshots().take(root))
     assert len({id(snapshot.objects) for snapshot, _ in taken}) > 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_search_goes_back_without_reading_what_has_not_changed(seed: int) -> None:
+    """From each state, some steps are tried, each of which adds, changes, or drops objects; a step is undone at once."""
+    draw = random.Random(seed)
+    root, snapshots = InDict([InSlots([number]) for number in range(20)]), Snapshots()
+    root.grown = AppendOnlyList([0])
+    first = snapshots.take(root)
+
+    def contents() -> tuple[object, ...]:
+        return [list(each.held) for each in root.held], list(root.grown)
+
+    waiting = deque([(first, contents())])
+    for number in range(60):
+        state, expected = waiting.popleft()
+        for _ in range(3):
+            state.restore(unchanged=True)
+            assert contents() == expected
+            draw.choice(root.held).held.append(number)
+            root.held[draw.randrange(len(root.held))] = InSlots([draw.randrange(2)])
+            root.held += [InSlots(draw.choice(root.held).held) for _ in range(draw.randrange(3))]
+            root.held.pop(draw.randrange(len(root.held)))
+            root.grown.append(number)
+            waiting.append((snapshots.take(root), contents()))
+    for state, expected in draw.sample(waiting, len(waiting)):
+        state.restore(unchanged=True)
+        assert contents() == expected
+        assert (len(state.copy().held), list(state.copy().grown)) == (len(expected[0]), expected[1])
+    assert len({id(state.objects) for state, _ in waiting}) == 1
+    first.restore(unchanged=True)
+    assert len(snapshots.take(root)) == len(first)
 
 
 def test_what_cannot_be_reached_any_more_is_read_no_more() -> None:
