@@ -103,7 +103,7 @@ class Goal:
         """Run a cluster up to a virtual time (`checks`). Yield what is checked, and whether the goal is reached."""
         false_at = None
         for check in checks(cluster, end, sends):
-            counts = _counts(cluster)
+            counts = record_counts(cluster)
             if self.is_lasting and counts == false_at:
                 yield check, False  # the goal reads only these numbers
                 continue
@@ -132,7 +132,7 @@ def checks(cluster: Cluster, end: int, sends: Sends | None = None) -> Iterator[C
     known: set[Situation] = set()
     sent_in: set[Situation] = set()
     here: list[Situation] = []
-    seq, counts, checked = -1, _counts(cluster), cluster.now
+    seq, counts, checked = -1, record_counts(cluster), cluster.now
     while True:
         new: tuple[Situation, ...] = ()
         sent: tuple[Situation, ...] = ()
@@ -145,7 +145,7 @@ def checks(cluster: Cluster, end: int, sends: Sends | None = None) -> Iterator[C
             here = situations(cluster)
             new = tuple([each for each in here if each not in known])
             known.update(new)
-            now = _counts(cluster)
+            now = record_counts(cluster)
         if new or sent or now != counts or cluster.now - checked >= CHECKED_EVERY:
             counts, checked = now, cluster.now
             yield Check(new, sent)
@@ -157,7 +157,7 @@ def checks(cluster: Cluster, end: int, sends: Sends | None = None) -> Iterator[C
     yield Check()
 
 
-def _counts(cluster: Cluster) -> tuple[int, ...]:
+def record_counts(cluster: Cluster) -> tuple[int, ...]:
     """Return the numbers of records that a goal about records can read."""
     account = cluster.account
     return account.lost, account.duplicated, account.lost_acknowledged, account.lost_read, account.out_of_order
