@@ -18,6 +18,10 @@ import attrs
 
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.log_manager.log_manager import LogManager
+from core.kafka.broker.replica_manager import ReplicaManager
+from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.clients.client import Client
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition, broker_address
@@ -32,7 +36,7 @@ from core.lab.spec import ClusterSpec, Pace
 from core.sim.errors import ActRefused
 from core.sim.exploration.choices import Choice, act
 from core.sim.exploration.search import NOT_COMPARED, Outcome, Search
-from core.sim.state.fields import Table
+from core.sim.state.fields import Declared, Table
 from scenarios.exploration.exploration import value_of
 from scenarios.exploration.goal import Goal, record_counts
 from scenarios.language.script import read_script
@@ -165,11 +169,11 @@ class HandSearch:
         self._left: Final = Left(bounds)
         self._before: Final = before
         self._steps: Final[dict[str, Steps]] = {}
+        self._false: Final[set[tuple[int, ...]]] = set()
         for each in before:
             self.cluster.do(each)
 
     def after(self, acts: Steps) -> str:
-        self._false: Final[set[tuple[int, ...]]] = set()
         """Return what the goal reads, in words, after some acts of a cluster that is new."""
         try:
             for each in acts:
@@ -333,10 +337,28 @@ class HandSearch:
         return script
 
 
+UNUSED: Final[Mapping[type, tuple[str, ...]]] = {
+    Broker: ("groups", "producer_id_manager", "topic_creation", "transactions", "voter"),
+    FetchManager: ("quota",),
+    LogManager: ("cleaner", "configs"),
+    ReplicaFetcherManager: ("quota",),
+    ReplicaManager: ("add_partitions_manager", "consumer_fetches", "coordinators"),
+}
+"""The parts of a broker that no act of a search by hand uses, so that they never change: there are no groups, no transactions, and no idempotent
+producers, and nothing is created, configured, limited, or cleaned."""
+
+
+def _without(cls: type, fields: tuple[str, ...]) -> Declared:
+    """Return the rules for the fields of a class, some of which do not count."""
+    rules = LAB_FIELDS.get(cls, Declared())
+    return rules._replace(history=(*rules.history, *fields))
+
+
 HAND_FIELDS: Final[Table] = {
     **LAB_FIELDS,
     object: LAB_FIELDS[object]._replace(history=(*LAB_FIELDS[object].history, "settings", "release", "config")),  # no act changes them
     Client: LAB_FIELDS[Client]._replace(history=(*LAB_FIELDS[Client].history, "_reconnect")),  # backoffs do not end
+    **{each: _without(each, fields) for each, fields in UNUSED.items()},
 }
 """The rules for the fields of each class if time stands still, by class."""
 

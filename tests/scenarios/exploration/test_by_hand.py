@@ -18,10 +18,12 @@ from core.lab.fingerprint_fields import LAB_FIELDS
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, Pace
 from core.sim.exploration.choices import Choice, act
 from core.sim.exploration.search import Search
+from core.sim.state.fields import Declared
 from core.sim.state.fingerprint import Fingerprints
 from core.sim.units import SECOND
 from scenarios.conditions.condition_parser import parse_condition
-from scenarios.exploration.by_hand import Bounds, HandSearch
+from scenarios.exploration import by_hand
+from scenarios.exploration.by_hand import HAND_FIELDS, UNUSED, Bounds, HandSearch
 from scenarios.exploration.goal import Goal, checks
 from scenarios.exploration.start import Start
 from scenarios.language.script import read_script
@@ -88,6 +90,32 @@ def test_states_that_count_as_one_and_go_on_differently_are_noticed() -> None:
     cluster = Cluster(spec(1, 2), CURRENT)
     outcome = Search(cluster, lambda: "", acts, bounds=(hidden,), only_acts=True, compare=True).run()
     assert (outcome.states, outcome.complete, outcome.compared, outcome.differing) == (1, True, 1, ("show",))
+
+
+@pytest.mark.parametrize(
+    ("fields", "step"),
+    [
+        (("disk", "fetchers", "log", "logs", "partitions", "sessions"), "answer b2"),
+        (("disk", "hosted", "partitions"), "start b2"),
+    ],
+)
+def test_a_key_that_leaves_out_what_matters_is_noticed(fields: tuple[str, ...], step: str) -> None:
+    """Single fields can be left out without harm, because others follow from the same."""
+    rules = HAND_FIELDS[object]
+    wrong = {**HAND_FIELDS, object: rules._replace(history=(*rules.history, *fields))}
+    with mock.patch.object(by_hand, "HAND_FIELDS", wrong):
+        outcome = search(Bounds(1, 1, {"kill": 1}, 1)).run("here", compare=True)
+    assert step in outcome.search.differing
+    assert not outcome.is_none
+
+
+def test_parts_that_no_act_uses_make_no_difference() -> None:
+    bounds = Bounds(1, 1, {"kill": 1, "restart": 1}, 2, arrives=False)
+    known = {**HAND_FIELDS, **{cls: LAB_FIELDS.get(cls, Declared()) for cls in UNUSED}}
+    with mock.patch.object(by_hand, "HAND_FIELDS", known):
+        whole = search(bounds).run("here", compare=True).search
+    assert search(bounds).run("here", compare=True).search == whole
+    assert whole.complete
 
 
 def test_a_dead_broker_can_be_fenced() -> None:
