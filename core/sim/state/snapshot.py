@@ -254,6 +254,8 @@ class Objects:
             self._known = {}
         for group in self.groups:
             objects, states = held.get(group, ([], []))
+            if unchanged and in_step and group.states is states and group.objects is objects:
+                continue
             start = common_length(group.objects, objects) if in_step else 0
             for each in group.objects[start:] if in_step else ():
                 del self._known[id(each)]
@@ -280,7 +282,7 @@ class Objects:
         number = self._group_of.get(cls)
         if number is None:
             codec = codec_of(cls)
-            if isinstance(codec, FieldsCodec) and codec.changes and found < FEW_OF_CLASS:
+            if isinstance(codec, FieldsCodec) and found < FEW_OF_CLASS:
                 self._few.include(codec)
                 number = 0
             else:
