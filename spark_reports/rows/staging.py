@@ -222,7 +222,9 @@ def _infrequent_rows(
     present = set()
     for place in range(group.num_columns):
         column = group.column(place)
-        if column.statistics is None or column.statistics.null_count != column.num_values:
+        # Statistics do not tell an empty list from null.
+        is_list = file.schema.column(place).max_repetition_level > 0
+        if is_list or column.statistics is None or column.statistics.null_count != column.num_values:
             present.add(column.path_in_schema.partition(".")[0])
     if "kind" not in present:
         raise NotStageable

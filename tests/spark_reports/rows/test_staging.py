@@ -120,6 +120,19 @@ def test_rare_events_of_a_dataset_are_picked_out_with_what_its_logs_say(tmp_path
     assert "session other is incomplete" in logs_of_markers(found[0], heads)[1][1]
 
 
+def test_an_empty_list_of_a_dataset_is_not_a_missing_one(tmp_path: Path) -> None:
+    state = {"topic": "ö", "partition": 0, "leader": 1, "replicas": [1, 2], "isr": [], "adding": []}
+    created = event(4, "topic-created", topic="ö", partitions=1, replication_factor=2)
+    events = [created, event(5, "partition-changed", **state), event(6, "broker-paused", broker=1)]
+    (tmp_path / "one.jsonl").write_text(log_text(events, 30))
+    convert_logs([str(tmp_path / "one.jsonl")], str(tmp_path / "data"), None, {}, lambda _: None)
+    found = find_logs([tmp_path / "data"]).datasets
+    staged = stage_logs([], found, tmp_path / "staged", ("partition-changed", "broker-paused"), ("replicas", "isr", "adding"))
+    changed, paused = parquet.read_table(staged.datasets[found[0]].infrequent, columns=["replicas", "isr", "adding"]).to_pylist()
+    assert changed == {"replicas": [1, 2], "isr": [], "adding": []}
+    assert paused == {"replicas": None, "isr": None, "adding": None}
+
+
 @pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more"])
 def test_a_dataset_that_is_none_is_left_alone(tmp_path: Path, content: bytes | None) -> None:
     part = tmp_path / "data" / "session=s"
