@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.strip import Strip
 
 from core.kafka.events.base import count_of
@@ -47,9 +48,11 @@ def paint_search(search: SearchBeside, paint: Palette, size: tuple[int, int], se
     rows = max(1, height - len(out) - 1)
     if search.found:
         top = max(0, min(selected - rows // 2, len(search.found) - rows))
+        shown = search.found[top : top + rows]
+        natural = max(cell_len(one.acts) + cell_len(one.value) for one in shown) + 30
         columns = (
             Column("faults", right=True),
-            Column("what happens", rest=True, least=30),
+            Column("what happens", rest=natural > width, least=30),
             Column("then"),
             Column("at", right=True, rank=1),
         )
@@ -60,15 +63,47 @@ def paint_search(search: SearchBeside, paint: Palette, size: tuple[int, int], se
                 (one.value, paint.bad),
                 (format_clock(one.finding.time), paint.muted),
             ]
-            for one in search.found[top : top + rows]
+            for one in shown
         ]
         out += paint_table(columns, table, paint, width, selected=selected - top, marks=True)
+        for section in (_steps(search.found[selected], paint, width), _evidence_section(search, paint, width)):
+            if len(out) + len(section) + 1 > height:
+                break
+            out += [blank(width), *section]
     else:
         words = f"Not found within {within} with {count_of(request.at_most, 'fault')} at most. That is no proof: other loads, times, and faults are possible."
         if not search.ended:
             words = "Nothing yet. What is found is listed here at once, also while the session goes on."
         out += [Row().add(f" {line}", paint.muted).strip(width) for line in wrap(words, width - 2)]
     return out[:height]
+
+
+def _steps(found: Counterexample, paint: Palette, width: int) -> list[Strip]:
+    """Paint the acts of an example with their times, and what they lead to."""
+    from scenarios.exploration.exploration import acts_in_words
+
+    steps = [(time, acts_in_words([(time, act)]), paint.text) for time, act in found.finding.acts]
+    out = [rule("Step by step", "", width, paint.title, paint.faint, paint.muted)]
+    for time, words, style in [*steps, (found.finding.time, found.value, paint.bad)]:
+        out.append(Row().add(f"  {format_clock(time)}", paint.muted).add(f"  {words}", style).strip(width))
+    return out
+
+
+def _evidence_section(search: SearchBeside, paint: Palette, width: int) -> list[Strip]:
+    return [rule("Evidence", "", width, paint.title, paint.faint, paint.muted), *_evidence(search, paint, width)]
+
+
+def _evidence(search: SearchBeside, paint: Palette, width: int) -> list[Strip]:
+    """Paint what the answer rests on."""
+    from scenarios.exploration.evidence import evidence
+
+    out: list[Strip] = []
+    for title, lines in evidence(search.request, search.layers):
+        out.append(Row().add(f" {title}", paint.strong).strip(width))
+        for line in lines:
+            for part, words in enumerate(wrap(line, width - 5)):
+                out.append(Row().add("     " if part else "   · ", paint.muted).add(words, paint.text).strip(width))
+    return out
 
 
 def _layers(search: SearchBeside, paint: Palette, width: int) -> list[Strip]:
@@ -161,21 +196,7 @@ class ExplorationPage(Page):
         if search is None:
             self.screen.prompts.say("there is no search yet", refused=True)
             return
-        from scenarios.exploration.evidence import evidence
-
-        sections = evidence(search.request, search.layers)
-        paint = self.paint
-
-        def painted(width: int) -> list[Strip]:
-            out: list[Strip] = []
-            for title, lines in sections:
-                out.append(Row().add(title, paint.strong).strip(width))
-                for line in lines:
-                    for part, words in enumerate(wrap(line, width - 4)):
-                        out.append(Row().add("    " if part else "  · ", paint.muted).add(words, paint.text).strip(width))
-            return out
-
-        self.screen.prompts.show_details("Evidence of the search", painted)
+        self.screen.prompts.show_details("Evidence of the search", lambda width: _evidence(search, self.paint, width))
 
     def _save(self) -> None:
         found = self._chosen

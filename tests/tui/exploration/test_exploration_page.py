@@ -50,8 +50,8 @@ def no_process() -> Iterator[None]:
         yield
 
 
-def words(page: ExplorationPage, width: int = 100) -> str:
-    return "\n".join(line.text.rstrip() for line in page.lines(width, 24))
+def words(page: ExplorationPage, width: int = 100, height: int = 24) -> str:
+    return "\n".join(line.text.rstrip() for line in page.lines(width, height))
 
 
 def search_here(beside: SearchBeside) -> None:
@@ -86,6 +86,12 @@ def test_a_search_from_the_present_moment_is_played_on_a_branch(tmp_path: Path) 
     assert " 1 fault   found 1 " in shown
     assert "►      1  kill b" in shown
     assert "isr(orders-0) is [" in shown
+    steps = shown[shown.index("Step by step") :].splitlines()
+    assert [line.split()[1:3] for line in steps[1:3]] == [["kill", "b3"], ["isr(orders-0)", "is"]]
+    assert " Evidence " not in shown, "there is no room for it"
+    large = words(page, 200, 60)
+    assert "   · kill: a broker's process dies (kill -9)" in large
+    assert next(line for line in large.splitlines() if line.startswith("►")).index("isr(orders-0)") < 40, "columns stand side by side"
 
     assert page.takes("elect-preferred")
     assert screen_.shown[-1][0] == "Evidence of the search"
