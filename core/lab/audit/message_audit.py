@@ -27,19 +27,16 @@ from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.settings.setting import MAX_LONG
 from core.kafka.transaction.transaction_log import INTERNAL_TOPICS
+from core.lab.audit.buckets import DEFAULT_BUCKET
 from core.lab.audit.latencies import Latencies
 from core.lab.audit.produced_records import ForeignRange, ProducedBatch, ProducedRecords
 from core.lab.audit.record_sets import RecordSets, add
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.events import kind_of
-from core.sim.units import SECOND
 
 PRODUCED: Final = "produced"
 ACKED: Final = "acked"
 STORED: Final = "stored"
-
-DEFAULT_BUCKET: Final = 60 * SECOND
-"""The default length of a bucket, in µs."""
 
 _HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
 

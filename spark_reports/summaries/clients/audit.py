@@ -7,13 +7,10 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from core.lab.audit.message_audit import DEFAULT_BUCKET
 from spark_reports.summaries.inputs import SummaryInputs, only_if_found
+from spark_reports.summaries.intermediate.event_counts import BUCKET
 from spark_reports.summaries.intermediate.percentiles import percentiles, with_ranks
 from spark_reports.summaries.summary import Summary, table_schema
-
-_BUCKET: Final = f"({{}}) div {DEFAULT_BUCKET} * {DEFAULT_BUCKET} AS bucket_us"
-"""An SQL template for the bucket to which a time belongs, in µs."""
 
 _LOSSES: Final = ("records-lost", "records-recovered")
 
@@ -47,17 +44,17 @@ def _lost_records(inputs: SummaryInputs) -> DataFrame:
         .where("acked > appended")
         .groupBy(*batch, "appended", "records")
         .agg(F.expr("min_by(created_us, acked)").alias("created_us"))
-        .selectExpr("session", "topic", "'lost' AS tier", _BUCKET.format("created_us"), "records")
+        .selectExpr("session", "topic", "'lost' AS tier", f"{BUCKET.format('created_us')} AS bucket_us", "records")
     )
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
     group = ("session", "topic", "tier", "bucket_us")
-    acked = inputs.events_of(("produce-acked",)).selectExpr(
-        *group[:2], "if(acks = 0, 'unconfirmed', 'acked') AS tier", _BUCKET.format("t - latency_us"), "records", "latency_us AS wait_us"
+    acked = inputs.event_counts.where("kind = 'produce-acked'").selectExpr(
+        *group[:2], "if(acks = 0, 'unconfirmed', 'acked') AS tier", "bucket_us", "records", "latency_us AS wait_us"
     )
     given_up = inputs.events_of(("produce-given-up",)).selectExpr(
-        *group[:2], "'given-up' AS tier", _BUCKET.format("t - waited_us"), "records", "waited_us AS wait_us"
+        *group[:2], "'given-up' AS tier", f"{BUCKET.format('t - waited_us')} AS bucket_us", "records", "waited_us AS wait_us"
     )
     every = acked.unionByName(given_up).unionByName(_lost_records(inputs), allowMissingColumns=True)
     distinct = every.groupBy(*group, "wait_us").agg(F.sum("records").alias("records"))

@@ -8,13 +8,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from core.kafka.events import KINDS
+from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, FREQUENT_KINDS
 from spark_reports.summaries.inputs import SummaryInputs
 from spark_reports.summaries.summary import Summary, table_schema
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    return inputs.events.groupBy("session", "kind").agg(
-        F.count(F.lit(1)).alias("events"), F.min("t").alias("first_us"), F.max("t").alias("last_us")
+    columns = ("session", "kind", "events", "first_us", "last_us")
+    frequent = inputs.event_counts.where(F.col("kind").isin(*FREQUENT_KINDS)).select(*columns)
+    others = inputs.infrequent.where(~F.col("kind").isin(*FREQUENT_KINDS, DATASET_HEADER, DATASET_TAIL))
+    every = frequent.unionByName(others.selectExpr("session", "kind", "1 AS events", "t AS first_us", "t AS last_us"))
+    return every.groupBy("session", "kind").agg(
+        F.sum("events").alias("events"), F.min("first_us").alias("first_us"), F.max("last_us").alias("last_us")
     )
 
 

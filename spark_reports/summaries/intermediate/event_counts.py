@@ -12,7 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from core.kafka.health import STALL_BOUND
+from core.lab.audit.buckets import DEFAULT_BUCKET
 from core.lab.metrics.meter import TICK
+from spark_reports.rows.schema import FREQUENT_KINDS
 
 REQUESTS: Final = ("append", "append-refused", "consumed", "fetch-failed", "follower-append", "follower-fetched")
 """The event kinds that record a request to a broker."""
@@ -29,7 +31,27 @@ LOST: Final = ("lost_acknowledged", "lost_read")
 SUMS: Final = ("records", "span", "bytes", *LOST)
 """The columns whose values are summed."""
 
-_KEYS: Final = ("session", "topic", "partition", "kind", "broker", "step", "late", "sent_us", "acks", "latency_us", "attempt", "retry")
+COUNTED: Final = tuple(sorted({*REQUESTS, *PRODUCED, *HARMED, *FREQUENT_KINDS}))
+"""The event kinds that are counted."""
+
+BUCKET: Final = f"({{}}) div {DEFAULT_BUCKET} * {DEFAULT_BUCKET}"
+"""An SQL template for the bucket of the message audit to which a time belongs, in µs."""
+
+_KEYS: Final = (
+    "session",
+    "topic",
+    "partition",
+    "kind",
+    "broker",
+    "step",
+    "late",
+    "sent_us",
+    "bucket_us",
+    "acks",
+    "latency_us",
+    "attempt",
+    "retry",
+)
 
 _LATE: Final = f"kind = 'produce-acked' AND latency_us > {STALL_BOUND}"
 """An SQL condition that is true if the log may contain a `produce-waiting` event for the acknowledged batch."""
@@ -40,29 +62,37 @@ def _in(kinds: tuple[str, ...]) -> str:
 
 
 def event_counts(events: DataFrame) -> DataFrame:
-    """Return counts and sums of the events of `REQUESTS`, `PRODUCED`, and `HARMED`.
+    """Return counts and sums of the events of `COUNTED`.
 
     All rows have the columns `session, topic, partition, kind`. Rows of requests also have the `broker` that received the requests and the
     `step` (the time in units of `meter.TICK`). Rows for batches whose acknowledgment took longer than `STALL_BOUND` also have the producer
-    (`late`) and the time of the first send (`sent_us`). `acks`, `latency_us`, `attempt`, and `retry` are set if the event has them. The
-    other columns are the count `events` and the sums of `records`, `span` (offsets), `bytes`, `lost_acknowledged`, and `lost_read`. If an
-    earlier isrlab version wrote the log, `lost_acknowledged` and `lost_read` are null.
+    (`late`) and the time of the first send (`sent_us`). Rows for acknowledged batches also have the bucket in which the batches were created
+    (`bucket_us`). `acks`, `latency_us`, `attempt`, and `retry` are set if the event has them. The other columns are the count `events`, the
+    times of the first and the last event (`first_us`, `last_us`), and the sums of `records`, `span` (offsets), `bytes`,
+    `lost_acknowledged`, and `lost_read`. If an earlier isrlab version wrote the log, `lost_acknowledged` and `lost_read` are null.
     """
     request = _in(REQUESTS)
     return (
-        events.where(_in(REQUESTS + PRODUCED + HARMED))
+        events.where(_in(COUNTED))
         .selectExpr(
             *_KEYS[:4],
             f"CASE WHEN kind IN ('follower-append', 'fetch-failed') THEN leader WHEN {request} THEN broker END AS broker",
             f"CASE WHEN {request} THEN t div {TICK} END AS step",
             f"CASE WHEN {_LATE} THEN producer END AS late",
             f"CASE WHEN {_LATE} THEN t - latency_us END AS sent_us",
-            *_KEYS[8:],
+            f"CASE WHEN kind = 'produce-acked' THEN {BUCKET.format('t - latency_us')} END AS bucket_us",
+            *_KEYS[9:],
+            "t",
             "records",
             "to_offset - from_offset AS span",
             "bytes",
             *LOST,
         )
         .groupBy(*_KEYS)
-        .agg(F.count(F.lit(1)).alias("events"), *(F.sum(name).alias(name) for name in SUMS))
+        .agg(
+            F.count(F.lit(1)).alias("events"),
+            F.min("t").alias("first_us"),
+            F.max("t").alias("last_us"),
+            *(F.sum(name).alias(name) for name in SUMS),
+        )
     )
