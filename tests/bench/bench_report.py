@@ -1,22 +1,24 @@
-"""Measures the cost of a report on a large session: `make bench`, or `python tests/bench/bench_report.py --events 10000000`.
+"""Measures the cost of reports: `make bench`, or `python tests/bench/bench_report.py --sessions 10x1000000 --masters 'local-cluster[2,1,1024]'`.
 
-The benchmark writes a real session of the engine and converts it to Parquet. The session has six brokers and 36 partitions under load. Each
-minute, a broker is killed and started again. Then, in the same run, the benchmark measures the following, and takes the minimum of several
-rounds:
+The benchmark writes real sessions of the engine and converts them to Parquet. A session has six brokers and 36 partitions under load. Each
+minute, a broker is killed and started again. Then the benchmark measures the following, and takes the minimum of several rounds:
 
-- the start and end of a Spark session with PySpark's defaults
+- the start and end of a Spark session with PySpark's defaults and one trivial job
 - the start and end of a Spark session as `isrlab report` configures it
-- `isrlab report` on the Parquet files, and on the JSON Lines file
+- `isrlab report` on the Parquet files with each master, as tables and as a page, and on the JSON Lines files
 - DuckDB with the same aggregations on the same Parquet files; its numbers must equal those of the report
 
-The measurements are the wall time and the processor time of the started processes, and the memory of the largest process. The limits are 2.5
-times the start of Spark plus 3 s, twice that for JSON Lines, and 4 GB. They use the start with PySpark's defaults and the same Java, because
-this start shows only how fast the machine is. The benchmark also prints the limit that would follow from isrlab's own start.
+The measurements are the wall time, the processor time of all started processes (the driver, Java, and Python workers), and the memory of
+the largest process. Of reports, the benchmark also prints the numbers of SQL executions, jobs, and stages, and the time without a running
+job, from Spark's event log. The limit for a report on a session of 10⁶ events is 1.5 times the processor time of PySpark's own start.
+
+By default, there are sessions of 10⁵ and 10⁶ events. `--sessions 1000x5000` and `--sessions 10x1000000` take about ten minutes each.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import itertools
 import json
 import os
@@ -26,6 +28,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any, Final
+
+import attrs
 
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
@@ -39,6 +43,8 @@ from scenarios.logs.log_writer import LogWriter
 ROOT: Final = Path(__file__).resolve().parents[2]
 ROUNDS: Final = 3
 
+_PR_SET_CHILD_SUBREAPER: Final = 36
+
 PLAIN: Final = """
 import os, sys, tempfile
 from pathlib import Path
@@ -48,7 +54,9 @@ with tempfile.TemporaryDirectory() as scratch:
     os.environ |= {"JAVA_HOME": str(java_home(find_java(), Path(scratch))), "SPARK_LOCAL_IP": "127.0.0.1"}
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
-    SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate().stop()
+    spark = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate()
+    spark.range(1000).count()
+    spark.stop()
     SparkContext._gateway.shutdown()
     SparkContext._gateway.proc.stdin.close()
     SparkContext._gateway.proc.wait()
@@ -101,14 +109,44 @@ few ms for each of them.
 """
 
 
-def write_session(path: Path, events: int) -> int:
+@attrs.frozen
+class Cost:
+    """What a command cost.
+
+    Attributes:
+        wall, cpu: the wall time, and the processor time of all its processes, in seconds.
+        memory: the memory of the largest process in GB.
+        out: what it wrote to stdout.
+        jobs: the first and last moment of each of Spark's jobs, in seconds.
+        stages: the number of tasks of each stage.
+        executions: the number of SQL executions.
+    """
+
+    wall: float
+    cpu: float
+    memory: float
+    out: str
+    jobs: list[tuple[float, float]] = attrs.field(factory=list)
+    stages: list[int] = attrs.field(factory=list)
+    executions: int = 0
+
+    def without_job(self) -> float:
+        """Return the time in seconds in which no job of Spark was running."""
+        busy = until = 0.0
+        for start, end in sorted(self.jobs):
+            busy += max(end - max(start, until), 0)
+            until = max(until, end)
+        return self.wall - busy
+
+
+def write_session(path: Path, events: int, seed: int = 3) -> int:
     """Write a session with at least the given number of events, and return its number of events."""
     topics = (TopicSpec("orders", partitions=24), TopicSpec("log", partitions=12, replication_factor=2))
     spec = ClusterSpec(brokers=tuple(BrokerSpec(broker) for broker in range(1, 7)), topics=topics)
     release = Release.named("4.1")
     victims = itertools.cycle((2, 5, 1, 6, 3, 4))
-    with LogWriter(path, make_header(spec, release, 3, None)) as log:
-        cluster = Cluster(spec, release, seed=3, sink=log)
+    with LogWriter(path, make_header(spec, release, seed, None)) as log:
+        cluster = Cluster(spec, release, seed=seed, sink=log)
         cluster.do(acts.Load("orders", rate=2000, every=SECOND // 50, producer="safe"))
         cluster.do(acts.Load("log", rate=1000, every=SECOND // 50, acks="1", producer="fast"))
         minute = 0
@@ -140,11 +178,11 @@ def duckdb_report(dataset: str) -> None:
     json.dump(tables, sys.stdout)
 
 
-def measured(*command: str) -> tuple[float, float, float, str]:
-    """Run a command. Return its wall seconds, its processor seconds, the memory of its largest process in GB, and its output."""
+def measured(*command: str, events: Path | None = None) -> Cost:
+    """Run a command, and return what it cost. If `events` is given, it is the directory in which a report leaves Spark's event log."""
     wall = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, *command],
+        [sys.executable, *command, *_event_log(events)],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -157,7 +195,46 @@ def measured(*command: str) -> tuple[float, float, float, str]:
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{command} failed")
-    return time.monotonic() - wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20, out
+    wall, usages = time.monotonic() - wall, [usage]
+    # Workers whose Java was killed are now children of this process.
+    while True:
+        try:
+            usages.append(os.wait4(-1, 0)[2])
+        except ChildProcessError:
+            break
+    cost = Cost(wall, sum(each.ru_utime + each.ru_stime for each in usages), max(each.ru_maxrss for each in usages) / 2**20, out)
+    return cost if events is None else _with_events(cost, events)
+
+
+def _event_log(directory: Path | None) -> list[str]:
+    if directory is None:
+        return []
+    directory.mkdir(parents=True)
+    settings = {"enabled": "true", "dir": directory.as_uri(), "compress": "false", "rolling.enabled": "false"}
+    return [word for name, value in settings.items() for word in ("--conf", f"spark.eventLog.{name}={value}")]
+
+
+def _with_events(cost: Cost, directory: Path) -> Cost:
+    """Add what Spark's event log says. The log of a killed Java is complete except for its end."""
+    starts, jobs, stages, executions = {}, [], [], 0
+    with next(directory.iterdir()).open() as lines:
+        for event in map(json.loads, lines):
+            match event["Event"].rpartition(".")[2]:
+                case "SparkListenerJobStart":
+                    starts[event["Job ID"]] = event["Submission Time"] / 1000
+                case "SparkListenerJobEnd":
+                    jobs.append((starts[event["Job ID"]], event["Completion Time"] / 1000))
+                case "SparkListenerStageCompleted":
+                    stages.append(event["Stage Info"]["Number of Tasks"])
+                case "SparkListenerSQLExecutionStart":
+                    executions += 1
+    return attrs.evolve(cost, jobs=jobs, stages=stages, executions=executions)
+
+
+def least(costs: list[Cost]) -> Cost:
+    """Return the least wall time, processor time, and memory of several rounds, with the jobs of the fastest round."""
+    fastest = min(costs, key=lambda cost: cost.wall)
+    return attrs.evolve(fastest, cpu=min(cost.cpu for cost in costs), memory=min(cost.memory for cost in costs))
 
 
 def differing(report: dict[str, Any], other: dict[str, Any]) -> list[str]:
@@ -170,48 +247,74 @@ def differing(report: dict[str, Any], other: dict[str, Any]) -> list[str]:
     return wrong
 
 
+def sizes(text: str) -> tuple[int, int]:
+    """Read `SESSIONSxEVENTS`, for example `1000x5000`."""
+    sessions, _, events = text.rpartition("x")
+    return int(sessions or 1), int(events)
+
+
 def main() -> None:
-    """Run the benchmark and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=1_000_000)
+    """Run the benchmark and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=sizes, nargs="+", default=[(1, 100_000), (1, 1_000_000)], metavar="NxEVENTS")
+    parser.add_argument("--masters", nargs="+", default=["local[2]"], metavar="MASTER")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--duckdb", metavar="DATASET", help="run only the DuckDB part, on this dataset")
     arguments = parser.parse_args()
     if arguments.duckdb:
         duckdb_report(arguments.duckdb)
         return
-    with tempfile.TemporaryDirectory(prefix="isrlab-bench-") as scratch:
-        log, dataset = Path(scratch) / "session.jsonl", Path(scratch) / "parquet"
-        events = write_session(log, arguments.events)
-        rows = [("convert to Parquet", *measured("-m", "tui", "log", "convert", "-q", str(log), "-o", str(dataset))[:3])]
+    # What a killed Java leaves behind becomes a child of this process, so that its processor time can be measured.
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    start = least([measured("-c", PLAIN) for _ in range(arguments.rounds)])
+    ours = least([measured("-c", OURS) for _ in range(arguments.rounds)])
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; least of {arguments.rounds}")
+    show("Spark session, PySpark's own", start, start)
+    show("Spark session, ours", ours, start)
+    for sessions, events in arguments.sessions:
+        bench(sessions, events, arguments.masters, arguments.rounds, start)
+
+
+def bench(sessions: int, events: int, masters: list[str], rounds: int, start: Cost) -> None:
+    """Measure reports on the given number of sessions, each with about the given number of events."""
+    with tempfile.TemporaryDirectory(prefix="isrlab-bench-") as name:
+        scratch = Path(name)
+        logs, dataset = scratch / "logs", scratch / "parquet"
+        logs.mkdir()
+        count = sum(write_session(logs / f"{number:04d}.jsonl", events, seed=number + 3) for number in range(sessions))
+        converted = measured("-m", "tui", "log", "convert", "-q", str(logs), "-o", str(dataset))
         size = sum(part.stat().st_size for part in dataset.rglob("*.parquet"))
-        commands = (
-            ("Spark session, PySpark's own", ("-c", PLAIN)),
-            ("Spark session, ours", ("-c", OURS)),
-            ("report from Parquet", ("-m", "tui", "report", "-q", "--json", str(dataset))),
-            ("report from JSON Lines", ("-m", "tui", "report", "-q", "--json", str(log))),
-            ("DuckDB, same aggregations", ("-c", DUCK, str(Path(__file__).resolve()), str(dataset))),
-        )
-        runs = [[measured(*command) for _, command in commands] for _ in range(arguments.rounds)]
-    best = [tuple(map(min, zip(*(taken[:3] for taken in of_one), strict=True))) for of_one in zip(*runs, strict=True)]
-    rows += [(name, *least) for (name, _), least in zip(commands, best, strict=True)]
-    printed, printed_too, answered = (taken[3] for taken in runs[0][2:])
-    wrong = differing(json.loads(printed), json.loads(answered))
-    same = json.loads(printed)["summaries"] | {"sessions": 0} == json.loads(printed_too)["summaries"] | {"sessions": 0}
-    plain, ours = (2.5 * start[0] + 3 for start in best[:2])
-    limits = {"report from Parquet": plain, "report from JSON Lines": 2 * plain}
-    print(
-        f"a session of {events:,} events: {size / 1e6:,.1f} MB of Parquet; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; least of {arguments.rounds}"
-    )
-    print(f"{'':<30} {'wall':>9} {'processor':>10} {'memory':>8} {'of PySpark start':>17} {'of ours':>9} {'limit':>9}")
-    for name, wall, cpu, memory in rows:
-        bound = f"{limits[name]:>8.1f}s" if name in limits else ""
-        print(f"{name:<30} {wall:>8.1f}s {cpu:>9.1f}s {memory:>6.2f}GB {wall / best[0][0]:>16.2f}x {wall / best[1][0]:>8.2f}x {bound:>9}")
-    print(
-        f"with isrlab's own start, the limit for Parquet would be {ours:.1f} s: the report takes {best[2][0] / ours:.2f} of that, and {best[2][0] / plain:.2f} of the real limit"
-    )
-    print("the same numbers from Parquet and JSON Lines" if same else "Parquet and JSON Lines DIFFER")
-    print(f"DuckDB's numbers DIFFER in {', '.join(wrong)}" if wrong else f"and from DuckDB, in {len(QUERIES)} tables")
+        print(f"\n{sessions:,} sessions, {count:,} events, {size / 1e6:,.1f} MB of Parquet")
+        show("convert to Parquet", converted, start)
+        report = ("-m", "tui", "report", "-q")
+        commands = {f"tables, {master}": (*report, "--json", str(dataset), "--master", master) for master in masters}
+        commands |= {
+            f"page, {master}": (*report, "--html", str(scratch / "page.html"), str(dataset), "--master", master) for master in masters
+        }
+        commands["tables from JSON Lines"] = (*report, "--json", str(logs), "--master", masters[0])
+        found: dict[str, Cost] = {}
+        for what, command in commands.items():
+            costs = [measured(*command, events=scratch / "events" / f"{what}-{number}") for number in range(rounds)]
+            found[what] = least(costs)
+            show(what, found[what], start)
+        query = measured("-c", DUCK, str(Path(__file__).resolve()), str(dataset))
+        show("DuckDB, same aggregations", query, start)
+        printed = [json.loads(cost.out) for what, cost in found.items() if cost.out]
+        # The names of the files differ.
+        if any(each["summaries"] | {"sessions": 0} != printed[0]["summaries"] | {"sessions": 0} for each in printed):
+            print("the reports DIFFER")
+        if sessions == 1:
+            wrong = differing(printed[0], json.loads(query.out))
+            print(f"DuckDB's numbers DIFFER in {', '.join(wrong)}" if wrong else f"the same numbers from DuckDB, in {len(QUERIES)} tables")
+
+
+def show(what: str, cost: Cost, start: Cost) -> None:
+    """Print a row of a table."""
+    line = f"{what:<32} {cost.wall:>7.1f} s {cost.cpu:>7.1f} s CPU ({cost.cpu / start.cpu:>5.2f} of PySpark's start) {cost.memory:>5.2f} GB"
+    if cost.jobs:
+        single = cost.stages.count(1)
+        line += f"  {cost.executions} executions, {len(cost.jobs)} jobs, {len(cost.stages)} stages ({single} of one task), {cost.without_job():.1f} s without a job"
+    print(line, flush=True)
 
 
 if __name__ == "__main__":
