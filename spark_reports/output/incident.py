@@ -323,12 +323,14 @@ def rows_of(result: Any) -> Rows:
 
 
 def _told(row: Row) -> Told:
+    """Return an event of the account. If a newer version of isrlab wrote it with a word that is unknown here, it is told as its kind."""
     kind, known = str(row["kind"]), json.loads(row["line"])
     values = []
     for name in KINDS[kind].columns:
         value = known.get(name, KINDS[kind].defaults.get(name))
         values.append(tuple(value) if isinstance(value, list) else value)
-    event = None if None in values else (row["event"], row["at_us"], 0, kind, *values)
+    strange = any(known.get(name) not in words for name, words in KINDS[kind].words.items())
+    event = None if strange or None in values else (row["event"], row["at_us"], 0, kind, *values)
     return Told(row["event"], row["at_us"], kind, kind.replace("-", " ") if event is None else sentence(event), event)
 
 

@@ -178,3 +178,14 @@ def test_a_real_session_tells_who_was_killed_when_and_what_came_of_it(follower_k
     assert max(row["waiting"] for row in series) > 0 == series[-1]["waiting"]
     page = html.render(follower_killed.report)
     assert all(each in page for each in ('id="happened"', 'id="causes"', "b3 killed for", 'id="axis-data"'))
+
+
+def test_words_that_only_a_newer_version_knows_do_not_stop_the_page() -> None:
+    one = report([window("reads", "no leader", 5 * SECOND, 9 * SECOND)])
+    (story, *others) = one.drawn
+    at = story.columns.index("line")
+    rows = [(*row[:at], row[at].replace('"kill', '"melt'), *row[at + 1 :]) for row in story.rows]
+    assert str(rows).count('"melt') == 2
+    page = html.render(attrs.evolve(one, drawn=[attrs.evolve(story, rows=rows), *others]))
+    assert "broker stopped" in page
+    assert "Nobody could read orders-0" in page
