@@ -5,11 +5,14 @@ from __future__ import annotations
 from core.kafka import errors
 from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
 from core.kafka.clients.client import Client
+from core.kafka.clients.client_config import ACKS_ALL
 from core.kafka.clients.client_context import ClientContext
 from core.kafka.clients.producer.producer_metrics import ProducerMetrics
+from core.kafka.clients.producer.producer_sequences import ProducerSequences
 from core.kafka.clients.producer.send_calls import SendCalls
 from core.kafka.clients.producer.sender import Sender
-from core.kafka.messages import ProduceRequest, ProduceResponse
+from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
+from core.sim.kernel_messages import Timer
 from tests.core.node_bench import TP, NodeBench
 
 
@@ -58,3 +61,52 @@ def test_a_sender_needs_no_producer() -> None:
     assert bench.results == [(numbers[0], errors.MESSAGE_TOO_LARGE)]
     assert [batch.id for batch in bench.accumulator.unsent()] == [numbers[1]], "the retriable batch is in the accumulator again"
     assert (bench.metrics.failed, bench.sender.in_flight.count(TP)) == (3, 0)
+
+
+def test_each_batch_expires_with_its_own_delivery_timeout_and_one_timer_checks_all() -> None:
+    """`RecordAccumulator#expiredBatches` looks at the oldest batch of each partition first: delivery.timeout.ms is 120 s."""
+    bench = SenderBench()
+
+    def add() -> int:
+        number = bench.accumulator.add_batch(TP, 3, 100)
+        bench.sender.start_timeout_checks()
+        return number
+
+    def timers() -> int:
+        return sum(type(entry.message) is Timer and entry.message.name == "watch" for entry in bench.agenda.entries)
+
+    one = add()
+    bench.sender.start_timeout_checks()
+    assert timers() == 1
+    bench.run(60_000)
+    two, three = add(), add()
+    assert timers() == 1
+    bench.run(59_999)
+    assert bench.results == []
+    bench.run(1)
+    assert bench.results == [(one, errors.REQUEST_TIMED_OUT)]
+    bench.run(60_000)
+    assert bench.results[1:] == [(each, errors.REQUEST_TIMED_OUT) for each in (two, three)]
+    assert (bench.metrics.failed, bench.sender.incomplete_batches(), timers()) == (9, [], 0)
+
+
+def test_an_idempotent_producer_asks_once_for_its_id_and_sends_nothing_before_it_has_one() -> None:
+    """`TransactionManager#bumpIdempotentEpochAndResetIdIfNeeded`: the request is repeated only after request.timeout.ms."""
+    bench = SenderBench()
+    bench.sender.sequences, bench.accumulator.acks = ProducerSequences(transactional=False, bumps_epoch=True), ACKS_ALL
+    bench.wait(1)
+    bench.sender.start()
+    asked = bench.one_sent(InitProducerIdRequest)
+    bench.wait(29_999)
+    number = bench.accumulator.add_batch(TP, 3, 100)
+    bench.sender.start()
+    bench.sender.send_all()
+    assert (bench.sent(InitProducerIdRequest), bench.sent(ProduceRequest)) == ([], [])
+    bench.wait(1)
+    bench.sender.start()
+    assert len(bench.sent(InitProducerIdRequest)) == 1
+    bench.node.handle(InitProducerIdResponse(asked.correlation, 77), "b1")
+    produced = bench.one_sent(ProduceRequest)
+    assert (produced.batch_id, produced.producer_id, produced.producer_epoch, produced.first_sequence) == (number, 77, 0, 0)
+    bench.sender.start()
+    assert bench.sent(InitProducerIdRequest) == []
