@@ -213,4 +213,13 @@
     new ResizeObserver(draw).observe(box);
     draw();
   }
+
+  // Small charts: steps on a common frame.
+  for (const svg of document.querySelectorAll("svg[data-curve]")) {
+    const { end, top, lines } = JSON.parse(svg.dataset.curve);
+    const x = d3.scaleLinear([0, end], [4, svg.viewBox.baseVal.width - 4]);
+    const y = d3.scaleLinear([0, top], [svg.viewBox.baseVal.height - 16, 6]);
+    const path = d3.line(([at]) => x(at), ([, value]) => y(value)).curve(d3.curveStepAfter).digits(1);
+    for (const [look, pieces] of lines) d3.select(svg).append("path").attr("class", look).attr("d", pieces.map(path).join(""));
+  }
 })();

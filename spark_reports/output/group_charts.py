@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from core.sim.units import format_duration
 from scenarios.io.escaping import escape_value
-from spark_reports.output.svg_parts import Bar, axis_label, coordinate, grid_line, shortened, stripe, swatch, time_marks
+from spark_reports.output.svg_parts import Bar, axis_label, grid_line, shortened, small_curve, stripe, swatch, time_marks
 
 Row = Mapping[str, Any]
 
@@ -17,9 +16,6 @@ LANES: Final = 24
 
 BARS: Final = 120
 """The maximum number of bars in a lane."""
-
-CURVE: Final = (300, 88)
-"""The width and height of a lag chart."""
 
 _HEIGHT: Final = 20
 
@@ -99,23 +95,8 @@ def lane_legend() -> str:
 
 def lag_curve(points: Sequence[Row], end_us: int) -> str:
     """Return a chart of a group's lag in a partition, from rows of the table `lag_curves`."""
-    width, height = CURVE
-    left, bottom = 4, height - 16
     end = max(end_us, 1)
+    steps = [(min(row["at_us"], end), max(row["lag"], 0)) for row in points]
+    bars = [[(min(row["at_us"], end), 0), (min(row["at_us"], end), max(row["max_lag"], 0))] for row in points]
     top = max([1, *(row["max_lag"] for row in points)])
-    path, last = "", 0.0
-    area = ""
-    for row in points:
-        x = coordinate(left + (width - 8) * min(row["at_us"], end) / end)
-        y = coordinate(bottom - (bottom - 6) * max(row["lag"], 0) / top)
-        worst = coordinate(bottom - (bottom - 6) * max(row["max_lag"], 0) / top)
-        area += f"M{x} {bottom}V{worst}"
-        path += f"H{x}V{y}" if path else f"M{x} {y}"
-        last = float(x)
-    tail = f"H{width - 4}" if last < width - 4 else ""
-    return (
-        f'<svg class="curve" role="img" aria-label="Lag over time" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
-        f'<path class="grid" d="M{left} 4V{bottom}H{width - 4}"/><path class="lag-worst" d="{area}"/><path class="hw" d="{path}{tail}"/>'
-        f'<text class="quiet" x="{left + 4}" y="13">{top:,}</text><text class="quiet" x="{left}" y="{height - 4}">0</text>'
-        f'<text class="quiet" x="{width - 4}" y="{height - 4}" text-anchor="end">{format_duration(end_us)}</text></svg>'
-    )
+    return small_curve("Lag over time", end_us, top, {"lag-worst": bars, "hw": [[*steps, (end, steps[-1][1])]]})

@@ -14,7 +14,7 @@ import attrs
 
 from core.sim.units import format_duration
 from scenarios.io.escaping import escape_value
-from spark_reports.output.svg_parts import Bar, axis_label, coordinate, grid_line, shortened, stripe, swatch, time_marks
+from spark_reports.output.svg_parts import Bar, axis_label, grid_line, shortened, small_curve, stripe, swatch, time_marks
 
 PLOT: Final = 960
 """The nominal width of the time axis. The axis takes the available width, so positions are percentages."""
@@ -24,9 +24,6 @@ LANE: Final = 44
 
 SEGMENTS: Final = 4_000
 """The maximum number of bars in a chart. If there are too many bars, the shortest harmless bars are merged into their neighbors."""
-
-CURVE: Final = (300, 88)
-"""The width and height of a high watermark chart."""
 
 _STATES: Final = {
     "in sync": "s-sync",
@@ -116,34 +113,16 @@ def curve(points: Sequence[Row], end_us: int, held: Sequence[Row] = ()) -> str:
 
     The chart also shows the last stable offset for the intervals in which transactions held it back, from the rows of the table `held`.
     """
-    width, height = CURVE
-    left, bottom = 4, height - 16
     end = max(end_us, 1)
     top = max([1, *(row[name] for row in points for name in ("log_end", "high_watermark") if row[name] is not None)])
-    parts = [
-        f'<svg class="curve" role="img" aria-label="High watermark and log end over time" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}"><path class="grid" d="M{left} 4V{bottom}H{width - 4}"/>'
-    ]
+    lines: dict[str, list[list[tuple[int, int]]]] = {}
     for name, look in (("log_end", "leo"), ("high_watermark", "hw")):
-        path, last = "", 0.0
-        for row in points:
-            if row[name] is None:
-                continue
-            x, y = coordinate(left + (width - 8) * min(row["at_us"], end) / end), coordinate(bottom - (bottom - 6) * row[name] / top)
-            path += f"H{x}V{y}" if path else f"M{x} {y}"
-            last = float(x)
-        if path:
-            parts.append(f'<path class="{look}" d="{path}{f"H{width - 4}" if last < width - 4 else ""}"/>')
-    stable = "".join(
-        f"M{coordinate(left + (width - 8) * min(row['from_us'], end) / end)} {coordinate(bottom - (bottom - 6) * min(row['offset'], top) / top)}"
-        f"H{coordinate(left + (width - 8) * min(row['to_us'], end) / end)}"
-        for row in held
-    )
-    if stable:
-        parts.append(f'<path class="lso" d="{stable}"/>')
-    parts.append(f'<text class="quiet" x="{left + 4}" y="13">{top:,}</text><text class="quiet" x="{left}" y="{height - 4}">0</text>')
-    parts.append(f'<text class="quiet" x="{width - 4}" y="{height - 4}" text-anchor="end">{format_duration(end_us)}</text></svg>')
-    return "".join(parts)
+        steps = [(min(row["at_us"], end), row[name]) for row in points if row[name] is not None]
+        if steps:
+            lines[look] = [[*steps, (end, steps[-1][1])]]
+    if held:
+        lines["lso"] = [[(min(row[at], end), min(row["offset"], top)) for at in ("from_us", "to_us")] for row in held]
+    return small_curve("High watermark and log end over time", end_us, top, lines)
 
 
 def legend(states: Sequence[Row], windows: Sequence[Row]) -> str:

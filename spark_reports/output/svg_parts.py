@@ -5,7 +5,8 @@ Positions on the axis are percentages, because charts take the available width.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
@@ -24,6 +25,10 @@ _STEPS: Final = tuple(
     for n in many
 ) + tuple(n * 60 * SECOND for n in (1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1_440, 2_880, 7_200, 14_400, 43_200, 86_400, 525_600))
 """Possible distances between the marks of the time axis, in µs."""
+
+
+CURVE: Final = (300, 88)
+"""The width and height of a small chart."""
 
 
 @attrs.frozen
@@ -92,6 +97,20 @@ def percent(percent: float) -> str:
     return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
 
 
-def coordinate(number: float) -> str:
-    """Format a coordinate with as few characters as possible."""
-    return f"{number:.1f}".removesuffix(".0")
+def small_curve(label: str, end_us: int, top: int, lines: Mapping[str, Sequence[Sequence[tuple[int, int]]]]) -> str:
+    """Return a small chart with a frame. `axis.js` draws its lines with D3.
+
+    Args:
+        label: what the chart shows.
+        end_us: the end of the time axis.
+        top: the greatest value.
+        lines: the steps of each CSS class, in pieces, as (time in µs, value).
+    """
+    width, height = CURVE
+    data = escape(json.dumps({"end": max(end_us, 1), "top": top, "lines": list(lines.items())}, separators=(",", ":")))
+    return (
+        f'<svg class="curve" role="img" aria-label="{label}" width="{width}" height="{height}" viewBox="0 0 {width} {height}" data-curve="{data}">'
+        f'<path class="grid" d="M4 4V{height - 16}H{width - 4}"/>'
+        f'<text class="quiet" x="8" y="13">{top:,}</text><text class="quiet" x="4" y="{height - 4}">0</text>'
+        f'<text class="quiet" x="{width - 4}" y="{height - 4}" text-anchor="end">{format_duration(end_us)}</text></svg>'
+    )

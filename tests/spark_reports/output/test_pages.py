@@ -60,6 +60,7 @@ async def test_the_worst_stands_on_the_first_screen(tmp_path: Path) -> None:
                 "7batches that producers gave up on",
             ):
                 assert any(words in text for text in first), (width, words, cards)
+        assert await page.value("document.querySelectorAll('svg[data-curve] path.hw').length") > 1, "D3 drew the small charts"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from html import unescape
 from pathlib import Path
 
 import attrs
@@ -163,10 +164,10 @@ def test_what_a_session_kept_from_its_clients_is_on_the_first_screen_of_a_termin
 def test_a_curve_shows_where_transactions_held_back_the_last_stable_offset() -> None:
     points = [{"at_us": 0, "log_end": 10, "high_watermark": 0}, {"at_us": 100, "log_end": None, "high_watermark": 10}]
     held = [{"from_us": 25, "to_us": 50, "offset": 5}, {"from_us": 75, "to_us": 100, "offset": 10}]
-    plain, chart = svg_charts.curve(points, 100), svg_charts.curve(points, 100, held)
-    assert "lso" not in plain
-    (path,) = re.findall(r'<path class="lso" d="([^"]*)"/>', chart)
-    (left, low, right), (_, high, _) = re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)", path)
-    assert float(left) < float(right)
-    assert float(high) < float(low), "a higher offset is higher up"
-    assert chart.replace(f'<path class="lso" d="{path}"/>', "") == plain
+    plain, chart = (
+        json.loads(unescape(re.findall(r'data-curve="([^"]*)"', svg)[0]))
+        for svg in (svg_charts.curve(points, 100), svg_charts.curve(points, 100, held))
+    )
+    steps = [["leo", [[[0, 10], [100, 10]]]], ["hw", [[[0, 0], [100, 10], [100, 10]]]]]
+    assert plain == {"end": 100, "top": 10, "lines": steps}
+    assert chart == {"end": 100, "top": 10, "lines": [*steps, ["lso", [[[25, 5], [50, 5]], [[75, 10], [100, 10]]]]]}
