@@ -16,6 +16,7 @@ from spark_reports.output import html
 from spark_reports.tables.result import Report, Result
 from tests.spark_reports.conftest import Reported
 from tests.spark_reports.event_logs import event, log_text
+from tui.cli import main
 
 EVENTS = [event(t, "broker-paused", broker=1) for t in range(0, 6_000_000, 1_000_000)]
 RELOAD = '<meta http-equiv="refresh" content="1e-09">'
@@ -108,3 +109,16 @@ def test_what_cannot_be_followed_is_one_message(tmp_path: Path, capsys: pytest.C
     assert follow.follow_logs([tmp_path / "there.jsonl"], tmp_path / "page.html", 1, master) == 2
     told = capsys.readouterr().err
     assert (said in told, told.count("\n")) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--follow"], "--follow needs --html FILE"),
+        (["--follow", "--html", "p.html", "--json"], "--follow needs --html FILE, and no other output"),
+        (["--follow", "--html", "p.html", "--every", "soon"], "--every: 'soon' is not a time"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(capsys: pytest.CaptureFixture[str], options: list[str], said: str) -> None:
+    assert main(["report", "s.jsonl", *options]) == 2
+    assert said in capsys.readouterr().err

@@ -71,7 +71,10 @@ def add_commands(commands: Any) -> None:
         "--follow", action="store_true", help="with --html: while the logs grow, write the page again, until the sessions have ended"
     )
     report.add_argument(
-        "--every", metavar="SECONDS", default="10", help="with --follow: the least time between the starts of two pages (default: 10)"
+        "--every",
+        metavar="SECONDS",
+        default="10",
+        help="with --follow: the time from the end of a page to the start of the next one (default: 10)",
     )
     add_spark_options(report)
     report.add_argument(
