@@ -33,3 +33,12 @@ def test_a_search_prints_the_same_alone_in_processes_and_on_spark(
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1] == printed[2]
     assert '"acts": [' in printed[0]
+
+
+def test_a_master_that_cannot_be_used_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "mine.yaml"
+    script.write_text(SCRIPT)
+    assert main(["explore", str(script), "--master", "nowhere"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1].startswith("isrlab: --master: ")
+    assert "nowhere" in said[-1]

@@ -173,9 +173,11 @@ def _plays(request: Request, processes: int, master: str | None, conf: Sequence[
         with Processes(request, processes) if processes > 1 else contextlib.nullcontext() as plays:
             yield plays
         return
+    from scenarios.errors import InputError
     from scenarios.io.termination_signals import defer_signals
 
     with defer_signals():
+        from spark_reports.errors import ReportError
         from spark_reports.search_workers import SparkPlays
         from spark_reports.spark.executor_modules import ship_modules
         from spark_reports.spark.master import read_conf
@@ -183,8 +185,11 @@ def _plays(request: Request, processes: int, master: str | None, conf: Sequence[
         from spark_reports.spark.small_jobs import SETTINGS
     settings = SETTINGS | read_conf(conf)
     print_messages("starting Spark …")
-    with spark_session(master, settings, brief=True) as spark, ship_modules(spark, master):
-        yield SparkPlays(spark, request)
+    try:
+        with spark_session(master, settings, brief=True) as spark, ship_modules(spark, master):
+            yield SparkPlays(spark, request)
+    except ReportError as wrong:
+        raise InputError(f"--master: {wrong}") from None
 
 
 def _goal(text: str, names: Names) -> Goal:
