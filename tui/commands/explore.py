@@ -310,10 +310,11 @@ def _lines(arguments: argparse.Namespace, start: Start, outcome: Exploration, fi
     bounds = outcome.bounds
     goal, within = bounds.goal.condition.text, format_duration(bounds.within)
     words = ", ".join(fault.word for fault in bounds.faults)
+    around = f" ({' and '.join(fault.word for fault in bounds.gradual)} also around sends)" if bounds.gradual else ""
     lines = [
         f"{arguments.target} ({start.release.name}): which faults make '{goal}' true within {within}?",
         f"  from {format_duration(start.time)} on, with {start.load}",
-        f"  faults: {words}, when the situation of the cluster changes; what was stopped, paused or cut can come back",
+        f"  faults: {words}, when the situation of the cluster changes{around}; what was stopped, paused or cut can come back",
         *(f"  left out ({word}): {means}" for word, means in PRUNINGS.items() if word in bounds.prune),
     ]
     for layer in outcome.layers:

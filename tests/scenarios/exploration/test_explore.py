@@ -218,8 +218,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert data["evidence"]["situations_by_act"].keys() == {"", "kill", "start"}
     assert data["pruned"] == ["swaps"]
     assert (data["found"], data["complete"], data["goal"]) == ([], True, "lost > 0")
-    assert main(["explore", str(script), "--at-most", "3", "--max-seconds", "0.01"]) == 3
-    assert "the time limit came before the end" in capsys.readouterr().out
+    assert main(["explore", str(script), "--at-most", "3", "--max-seconds", "0.01", "--faults", "shutdown"]) == 3
+    said = capsys.readouterr().out
+    assert "the time limit came before the end" in said
+    assert "  faults: shutdown, when the situation of the cluster changes (shutdown also around sends); what was stopped" in said
 
 
 def test_a_search_without_a_guard_shows_what_the_guard_is_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
