@@ -140,21 +140,6 @@ def test_report_on_a_standalone_cluster(standalone: tuple[str, SparkProcesses], 
     check_report(session, "--master", standalone[0], *quick(), *ONE_EXECUTOR)
 
 
-def test_a_sweep_on_a_standalone_cluster_outlives_a_worker(standalone: tuple[str, SparkProcesses], swept: Path, tmp_path: Path) -> None:
-    url, processes = standalone
-    process = isrlab("sweep", str(swept / "grid.yaml"), "--runs", str(RUNS), "--master", url, "-o", str(tmp_path / "out"), "-q", *quick())
-    deadline = time.monotonic() + 400
-    while not list((tmp_path / "out").glob("chunks/cell*.jsonl")):
-        assert time.monotonic() < deadline
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    done = len(list((tmp_path / "out").glob("chunks/cell*.jsonl")))
-    processes.kill("worker-2")
-    ended(process)
-    assert done < len(list((tmp_path / "out").glob("chunks/cell*.jsonl")))
-    assert same(swept, tmp_path / "out")
-
-
 def check_data_source(session: tuple[str, dict[str, Any]], out: Path, master: str, settings: Mapping[str, str]) -> None:
     """Read and stream a log with the data source, and compute a summary, in a session on a cluster."""
     log, expected = session
@@ -170,6 +155,21 @@ def test_the_data_source_on_a_standalone_cluster(
 ) -> None:
     settings = dict(setting.split("=", 1) for setting in quick() if setting != "--conf")
     check_data_source(session, tmp_path, standalone[0], settings)
+
+
+def test_a_sweep_on_a_standalone_cluster_outlives_a_worker(standalone: tuple[str, SparkProcesses], swept: Path, tmp_path: Path) -> None:
+    url, processes = standalone
+    process = isrlab("sweep", str(swept / "grid.yaml"), "--runs", str(RUNS), "--master", url, "-o", str(tmp_path / "out"), "-q", *quick())
+    deadline = time.monotonic() + 400
+    while not list((tmp_path / "out").glob("chunks/cell*.jsonl")):
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    done = len(list((tmp_path / "out").glob("chunks/cell*.jsonl")))
+    processes.kill("worker-2")
+    ended(process)
+    assert done < len(list((tmp_path / "out").glob("chunks/cell*.jsonl")))
+    assert same(swept, tmp_path / "out")
 
 
 def test_the_data_source_on_spark_connect(session: tuple[str, dict[str, Any]], connect_url: str, tmp_path: Path) -> None:
