@@ -113,9 +113,15 @@ def settled_cluster(imported: ImportedCluster, release: Release, seed: int, at: 
     return run.cluster
 
 
-def as_script(imported: ImportedCluster) -> str:
-    """Return an imported cluster as a script."""
-    data: dict[str, object] = {"cluster": cluster_as_data(imported.scenario.spec)}
+def as_script(imported: ImportedCluster, *, release_known: bool = False) -> str:
+    """Return an imported cluster as a script.
+
+    Args:
+        imported: the cluster.
+        release_known: whether the release of the cluster is known, so that the script names it.
+    """
+    data: dict[str, object] = {"releases": list(imported.scenario.releases)} if release_known else {}
+    data["cluster"] = cluster_as_data(imported.scenario.spec)
     if imported.scenario.steps:
         data["timeline"] = [{"at": 0, act.word: act_as_data(act)} for step in imported.scenario.steps for act in step.acts]
     return write_yaml(data)

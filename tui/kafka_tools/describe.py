@@ -64,7 +64,8 @@ def _import(arguments: argparse.Namespace) -> int:
     from scenarios.running.imported_cluster import as_script
 
     check_outputs({"-o": arguments.output}, [arguments.source, *arguments.groups, arguments.command_config])
-    if live_given(arguments):
+    live = live_given(arguments)
+    if live:
         imported, _ = import_live_cluster(arguments, None)
     elif arguments.source is None:
         raise InputError("name the output of kafka-topics --describe, or a running cluster (--bootstrap-server HOST:PORT)")
@@ -74,7 +75,7 @@ def _import(arguments: argparse.Namespace) -> int:
         imported = import_texts(read_text(arguments.source), arguments.source, arguments.groups, None)
     for note in imported.notes:
         print_messages(note)
-    write_text(arguments.output, as_script(imported))
+    write_text(arguments.output, as_script(imported, release_known=live))
     return HELD
 
 
