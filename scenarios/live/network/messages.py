@@ -52,7 +52,9 @@ def _messages() -> dict[Api, _Message]:
         raise LiveError(NEEDED) from None
     from scenarios.live.network import schemas
 
-    logging.getLogger("kafka").disabled = True
+    log = logging.getLogger("kafka")
+    log.addHandler(logging.NullHandler())
+    log.propagate = False  # so that nothing of an exchange is ever printed
 
     class ConsumerGroupDescribeRequest(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
         pass
