@@ -44,7 +44,7 @@ test: $(STAMPS)/test ## run the whole test suite (pytest ...) ## [ARGS="..."]
 	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 test-live: $(STAMPS)/test ## test with real brokers, and record them (Java) ## [ARGS="..."]
-	@ISRLAB_LIVE=1 $(BIN)/python -m pytest -n 0 -m live tests/scenarios/live $(ARGS)
+	@ISRLAB_LIVE=$(or $(ISRLAB_LIVE),1) $(BIN)/python -m pytest -n 0 -m live tests/scenarios/live $(ARGS)
 
 fuzz: $(STAMPS)/test ## try random input (--seconds, --seed, --target) ## [ARGS="..."]
 	@$(BIN)/python -m tests.fuzz $(ARGS)
