@@ -93,6 +93,18 @@ class LiveTransaction:
 
 
 @attrs.frozen
+class LiveProducer:
+    """A producer of a partition, as a replica knows it (`ProducerState`). An epoch, sequence, or offset of -1 means that there is none."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    last_sequence: int
+    last_timestamp_ms: int
+    open_from: int
+
+
+@attrs.frozen
 class LiveCluster:
     """A cluster as its brokers describe it.
 

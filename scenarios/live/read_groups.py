@@ -48,8 +48,8 @@ def read_groups(client: ClusterClient, unknown: Unknowns, brokers: Mapping[int, 
             *_consumer_groups(unknown, broker, home, by_kind[True]),
             *_classic_groups(unknown, broker, home, by_kind[False]),
         ]
-        for group in groups:
-            found[group.name] = attrs.evolve(group, offsets=_offsets(client, unknown, broker, group.name))
+        offsets = _offsets(client, unknown, broker, [group.name for group in groups])
+        found.update({group.name: attrs.evolve(group, offsets=offsets.get(group.name, {})) for group in groups})
     return tuple(found[name] for name in sorted(found))
 
 
@@ -115,24 +115,37 @@ def _partitions(assignment: Any) -> tuple[TopicPartition, ...]:
     )
 
 
-def _offsets(client: ClusterClient, unknown: Unknowns, broker: int, group: str) -> dict[TopicPartition, Committed]:
-    """Return the committed offsets of a group."""
+def _offsets(client: ClusterClient, unknown: Unknowns, broker: int, names: list[str]) -> dict[str, dict[TopicPartition, Committed]]:
+    """Return the committed offsets of a coordinator's groups."""
     version = client.version(Api.OFFSET_FETCH)
     if version is None or version < _ALL_TOPICS:
-        unknown.add("committed offsets", Api.OFFSET_FETCH, "the release does not tell them without naming every topic", group)
+        for name in names:
+            unknown.add("committed offsets", Api.OFFSET_FETCH, "the release does not tell them without naming every topic", name)
         return {}
-    fields = {"group_id": group, "topics": None, "groups": [{"group_id": group, "topics": None}], "require_stable": False}
-    answer = unknown.ask("committed offsets", Api.OFFSET_FETCH, fields, broker, group)
-    if answer is None:
-        return {}
-    topics = answer.topics or ()
-    if version >= _OFFSETS_BY_GROUP:
-        one = next((each for each in answer.groups or () if str(each.group_id) == group), None)
-        if one is None or unknown.code("committed offsets", Api.OFFSET_FETCH, one.error_code, group):
-            return {}
-        topics = one.topics or ()
     found = {}
-    for topic in topics:
+    together = GROUPS_AT_ONCE if version >= _OFFSETS_BY_GROUP else 1
+    for some in (names[start : start + together] for start in range(0, len(names), together)):
+        fields = {
+            "group_id": some[0],
+            "topics": None,
+            "groups": [{"group_id": name, "topics": None} for name in some],
+            "require_stable": False,
+        }
+        answer = unknown.ask("committed offsets", Api.OFFSET_FETCH, fields, broker, ", ".join(some))
+        if answer is None:
+            continue
+        if version < _OFFSETS_BY_GROUP:
+            found[some[0]] = _committed(unknown, some[0], answer.topics)
+        for each in answer.groups or () if version >= _OFFSETS_BY_GROUP else ():
+            name = str(each.group_id)
+            if not unknown.code("committed offsets", Api.OFFSET_FETCH, each.error_code, name):
+                found[name] = _committed(unknown, name, each.topics)
+    return found
+
+
+def _committed(unknown: Unknowns, group: str, topics: Iterable[Any] | None) -> dict[TopicPartition, Committed]:
+    found = {}
+    for topic in topics or ():
         for each in topic.partitions or ():
             tp = TopicPartition(str(topic.name), int(each.partition_index))
             if not unknown.code("committed offsets", Api.OFFSET_FETCH, each.error_code, f"{group} on {tp}") and each.committed_offset >= 0:

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from core.kafka.ids import TopicPartition
-from scenarios.live.facts import LiveTransaction
+from scenarios.live.facts import LiveProducer, LiveTransaction
 from scenarios.live.network.cluster_client import ClusterClient
+from scenarios.live.network.errors import Refused
+from scenarios.live.network.messages import error_name
 from scenarios.live.network.reading_apis import Api
 from scenarios.live.unknowns import Unknowns
 
@@ -36,6 +38,33 @@ def read_transactions(client: ClusterClient, unknown: Unknowns, alive: Iterable[
                     described[str(each.transactional_id)] = each
         found += [_described(each, described.get(each.transactional_id)) for each in listed]
     return tuple(found)
+
+
+def read_producers(client: ClusterClient, tp: TopicPartition, broker: int) -> list[LiveProducer]:
+    """Return the producers of a partition in the order in which a broker lists them.
+
+    Raises:
+        BrokerError: the broker does not answer.
+        Refused: the broker has no replica of the partition, or refuses the request.
+    """
+    topics = [{"name": tp.topic, "partition_indexes": [tp.partition]}]
+    answer = client.ask(Api.DESCRIBE_PRODUCERS, {"topics": topics}, broker)
+    for topic in answer.topics or ():
+        for each in topic.partitions or ():
+            if each.error_code:
+                raise Refused(error_name(each.error_code))
+            return [
+                LiveProducer(
+                    int(one.producer_id),
+                    int(one.producer_epoch),
+                    int(one.coordinator_epoch),
+                    int(one.last_sequence),
+                    int(one.last_timestamp),
+                    int(one.current_txn_start_offset),
+                )
+                for one in each.active_producers or ()
+            ]
+    return []
 
 
 def _described(listed: LiveTransaction, each: Any) -> LiveTransaction:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from scenarios.describe.java_hash_table import hash_order, partition_hash
 from scenarios.errors import InputError, did_you_mean
-from scenarios.live.facts import LiveCluster
-from scenarios.tools.transactions import DESCRIBE_HEADER, LIST_HEADER, NONE, table
+from scenarios.live.facts import LiveCluster, LiveProducer
+from scenarios.tools.transactions import DESCRIBE_HEADER, LIST_HEADER, NONE, PRODUCERS_HEADER, table
 
 OPEN_STATES: Final = ("Ongoing", "PrepareCommit", "PrepareAbort")
 """The states of a transaction that has begun and not ended (`TransactionState`)."""
@@ -55,3 +56,19 @@ def describe_lines(live: LiveCluster, transactional_id: str, now_ms: int) -> lis
         ",".join(map(str, hash_order(found.partitions, partition_hash))),
     )
     return table(DESCRIBE_HEADER, [row])
+
+
+def producers_lines(producers: Iterable[LiveProducer]) -> list[str]:
+    """Return the lines that `kafka-transactions describe-producers` prints."""
+    rows = [
+        (
+            each.producer_id,
+            each.producer_epoch,
+            each.coordinator_epoch,
+            each.last_sequence,
+            each.last_timestamp_ms,
+            NONE if each.open_from < 0 else each.open_from,
+        )
+        for each in producers
+    ]
+    return table(PRODUCERS_HEADER, rows)

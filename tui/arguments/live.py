@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from scenarios.io.standard_streams import print_messages
 
 if TYPE_CHECKING:
+    from core.kafka.ids import TopicPartition
     from core.kafka.release import Release
-    from scenarios.live.facts import LiveCluster
+    from scenarios.live.facts import LiveCluster, LiveProducer
     from scenarios.live.network.client_properties import ClientProperties
     from scenarios.logs.metadata_state import MetadataState
     from scenarios.running.imported_cluster import ImportedCluster
@@ -74,6 +75,37 @@ def client_properties_of(arguments: argparse.Namespace) -> ClientProperties:
     from scenarios.live.network.client_properties import ClientProperties, read_client_properties
 
     return ClientProperties() if arguments.command_config is None else read_client_properties(arguments.command_config)
+
+
+def live_producers(arguments: argparse.Namespace, tp: TopicPartition, broker: int | None) -> list[LiveProducer]:
+    """Return the producers of a partition, as a broker of the cluster knows them; without a broker, as the leader does.
+
+    Raises:
+        InputError: the cluster cannot be read, or the broker does not tell.
+    """
+    from core.kafka.ids import NO_LEADER
+    from scenarios.errors import InputError
+    from scenarios.live.network.cluster_client import ClusterClient
+    from scenarios.live.network.errors import BrokerError, Refused
+    from scenarios.live.read_cluster import read_metadata
+    from scenarios.live.read_transactions import read_producers
+    from scenarios.live.unknowns import Unknowns
+
+    asked = "leader" if broker is None else f"broker {broker}"
+    with ClusterClient(arguments.bootstrap_server, client_properties_of(arguments)) as client:
+        metadata = read_metadata(client, Unknowns(client))
+        client.homes = {each.id: (each.host, each.port) for each in metadata.brokers.values()}
+        topic = metadata.topics.get(tp.topic)
+        partition = None if topic is None else topic.partitions.get(tp.partition)
+        if partition is None:
+            raise InputError(f"--topic, --partition: the cluster has no partition {tp}")
+        number = partition.leader if broker is None else broker
+        try:
+            if number == NO_LEADER or number not in client.homes:
+                raise BrokerError("the partition has no leader" if broker is None else "the cluster has no such broker")
+            return read_producers(client, tp, number)
+        except (BrokerError, Refused) as wrong:
+            raise InputError(f"Failed to describe producers for partition {tp} on {asked}: {wrong}") from None
 
 
 def import_live_cluster(arguments: argparse.Namespace, release: Release | None) -> tuple[ImportedCluster, Release]:

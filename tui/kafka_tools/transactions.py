@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.io.standard_streams import print_lines, print_messages
 from tui.arguments.console import Parser
-from tui.arguments.live import add_live_options, live_given, read_live
+from tui.arguments.live import add_live_options, live_given, live_producers, read_live
 from tui.arguments.options import add_run_options, release_of, seed_of, time_of
 from tui.arguments.sources import looks_like_log
 from tui.exit_codes import HELD
@@ -42,6 +42,7 @@ def add_commands(commands: Any) -> None:
 
     producers = tools.add_parser("describe-producers", help="describe the producers of a partition, as a replica knows them")
     _add_moment(producers)
+    add_live_options(producers)
     producers.add_argument("--topic", metavar="T", required=True)
     producers.add_argument("--partition", metavar="N", required=True)
     producers.add_argument("--broker-id", metavar="B", help="the broker whose replica is shown; by default, the leader")
@@ -105,6 +106,11 @@ def _describe_producers(arguments: argparse.Namespace) -> int:
 
     tp = TopicPartition(arguments.topic, _number("--partition", arguments.partition))
     broker = _optional_number("--broker-id", arguments.broker_id)
+    if live_given(arguments):
+        from scenarios.live.transaction_lines import producers_lines
+
+        _refuse_moment(arguments)
+        return _print(producers_lines(live_producers(arguments, tp, broker)))
     return _print(describe_producers_lines(_cluster(arguments), tp, broker))
 
 
@@ -138,7 +144,7 @@ def _cluster(arguments: argparse.Namespace) -> Cluster:
 
     if arguments.source is None:
         raise InputError(
-            "name an event log or a scenario; 'list' and 'describe' also take a running cluster (--bootstrap-server HOST:PORT)"
+            "name an event log or a scenario; 'list', 'describe', and 'describe-producers' also take a running cluster (--bootstrap-server HOST:PORT)"
         )
     log = looks_like_log(arguments.source)
     if log and (arguments.release is not None or arguments.seed is not None):
@@ -154,13 +160,17 @@ def _cluster(arguments: argparse.Namespace) -> Cluster:
 
 def _live(arguments: argparse.Namespace) -> LiveCluster:
     """Read a running cluster, and say what could not be read."""
+    _refuse_moment(arguments)
+    live = read_live(arguments)
+    print_messages(*(note for note in live.unknown if "transaction" in note))
+    return live
+
+
+def _refuse_moment(arguments: argparse.Namespace) -> None:
     from scenarios.errors import InputError
 
     if arguments.at is not None or arguments.release is not None or arguments.seed is not None:
         raise InputError("--at, --release, --seed: a running cluster is shown as it is; omit these options")
-    live = read_live(arguments)
-    print_messages(*(note for note in live.unknown if "transaction" in note))
-    return live
 
 
 def _print(lines: Sequence[str]) -> int:

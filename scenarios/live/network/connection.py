@@ -22,8 +22,8 @@ from scenarios.live.network.reading_apis import Api, check
 REQUEST_SECONDS: Final = 15.0
 """The most time that a connection, or an answer, can take."""
 
-MOST_ANSWER_BYTES: Final = 64 * 2**20
-"""The largest answer. The metadata of 200,000 partitions with three replicas has about 15 MB."""
+MOST_ANSWER_BYTES: Final = 32 * 2**20
+"""The largest answer. The metadata of 200,000 partitions with three replicas has about 10 MB. Decoded, an answer can need thirty times its size."""
 
 _CHUNK: Final = 65_536
 

@@ -15,10 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from core.kafka.ids import TopicPartition
 from scenarios.live.facts import LiveCluster, LivePartition
 from scenarios.live.network.client_properties import ClientProperties
 from scenarios.live.network.cluster_client import ClusterClient
 from scenarios.live.read_cluster import read_cluster, read_metadata
+from scenarios.live.read_transactions import read_producers
 from scenarios.live.unknowns import Unknowns
 from tests.fidelity.recorder.__main__ import compile_driver, producers
 from tests.fidelity.recorder.cluster import CONTROLLER, PORT, Cluster, Driver
@@ -189,6 +191,12 @@ def record(cluster: RealCluster) -> Recording:
     """Read the staged cluster, and return the recording with what Kafka's tools print at the same time."""
     bootstrap = f"127.0.0.1:{PORT + 1}"
     _, recorder = read(bootstrap)
+    producers_of = TopicPartition("orders", 0)
+    if cluster.release >= (3, 0):
+        with ClusterClient(bootstrap, ClientProperties(), connect=recorder.connect) as client:
+            metadata = read_metadata(client, Unknowns(client))
+            client.homes = {each.id: (each.host, each.port) for each in metadata.brokers.values()}
+            read_producers(client, producers_of, metadata.topics["orders"].partitions[0].leader)
     at = ("--bootstrap-server", bootstrap)
     new = cluster.release >= TOOLS_JAR
     topics = "org.apache.kafka.tools.TopicCommand" if new else "kafka.admin.TopicCommand"
@@ -210,6 +218,8 @@ def record(cluster: RealCluster) -> Recording:
         texts["transactions describe --transactional-id payments-1"] = cluster.tool(
             transactions, *at, "describe", "--transactional-id", "payments-1"
         )
+        producers = ("describe-producers", "--topic", "orders", "--partition", "0")
+        texts[f"transactions {' '.join(producers)}"] = cluster.tool(transactions, *at, *producers)
     disk = {str(broker): cluster.disk(broker, "") for broker in BROKERS}
     return Recording(cluster.version, bootstrap, texts, disk, recorder.exchanges)
 

@@ -72,7 +72,7 @@ def connection(stream: FakeStream, properties: ClientProperties | None = None) -
         (FakeStream(b"\0\0\0"), "in the middle of the answer to ApiVersions"),
         (FakeStream(silent=True), "no complete answer to ApiVersions within 15 s"),
         (FakeStream(b"\0\0\0\x40\0\0\0\1half", silent=True), "within 15 s; 8 of 64 bytes arrived"),
-        (FakeStream(b"\x7f\xff\xff\xff"), "says that it has 2,147,483,647 bytes; at most 67,108,864 are read"),
+        (FakeStream(b"\x7f\xff\xff\xff"), "says that it has 2,147,483,647 bytes; at most 33,554,432 are read"),
         (FakeStream(b"\xff\xff\xff\xff"), "says that it has -1 bytes"),
         (FakeStream(b"\0\0\0\4\0\0\0\7"), "belongs to another request"),
         (FakeStream(b"\0\0\0\4\0\0\0\1"), "the answer to ApiVersions is damaged"),
@@ -84,7 +84,7 @@ def test_answers_that_are_none(stream: FakeStream, message: str) -> None:
         connection(stream).ask(Api.API_VERSIONS, 0, {})
     assert message in str(wrong.value)
     assert stream.now <= REQUEST_SECONDS
-    assert MOST_ANSWER_BYTES == 67_108_864
+    assert MOST_ANSWER_BYTES == 33_554_432
 
 
 def test_a_broker_that_answers_byte_by_byte_does_not_get_more_time() -> None:
