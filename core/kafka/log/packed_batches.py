@@ -76,8 +76,8 @@ def pack(batches: list[tuple[Any, ...]], first: int, floor: int) -> PackedBatche
     for place in GROWING:
         values = columns[place]
         firsts.append(values[0])
-        columns[place] = tuple(map(sub, values[1:], values))
-    data = marshal.dumps([firsts, [_shortened(values) for values in columns]], FORMAT)
+        columns[place] = (0,) if _is_constant(values) else tuple(map(sub, values[1:], values))
+    data = marshal.dumps([firsts, [values[:1] if _is_constant(values) else values for values in columns]], FORMAT)
     if len(data) > COMPRESSED_ABOVE:
         data = zlib.compress(data, zlib.Z_BEST_SPEED)
     return PackedBatches(
@@ -88,13 +88,13 @@ def pack(batches: list[tuple[Any, ...]], first: int, floor: int) -> PackedBatche
         total,
         last[TIMESTAMP],
         data,
-        contents if any(each is not None for each in contents) else None,
+        contents if contents.count(None) < len(contents) else None,
     )
 
 
-def _shortened(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a column, or only its first value if all values are the same."""
-    return values[:1] if values.count(values[0]) == len(values) else values
+def _is_constant(values: tuple[Any, ...]) -> bool:
+    """Return whether all values of a column are the same, so that a block contains only the first one."""
+    return values.count(values[0]) == len(values)
 
 
 @lru_cache(maxsize=BLOCKS_IN_CACHE)
