@@ -59,10 +59,11 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
         if state is None or state.sent_epoch != state.leader_epoch:
             continue  # the response is outdated
         log = state.log
-        journal.cause = why = cause or arrived
+        why = cause or arrived
         offset: int = start  # typed for comparison; events get the original `Column`
         if failure is not None or offset != log.leo:
             if failure is not None:
+                journal.cause = why
                 error, diverging_epoch, diverging_end = failure
                 if error != NONE:
                     _handle_error(fetcher, state, error)
@@ -73,6 +74,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
         state.leader_high_watermark = high_watermark
         if not state.checked:
             state.checked = True
+            journal.cause = why
             broker.account.started_following(tp, broker.id, log, fetcher.leader)
         old = log.high_watermark
         end: Column = start if records is None else log.append_as_follower(records)
@@ -89,12 +91,14 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
             if recorded:
                 sink((event, now, why, APPENDED, me, state.topic, state.number, leader, start, end, log.high_watermark))
             if high_watermark > log.leo:
+                journal.cause = why
                 journal.emit(events.FetcherLags.kind, broker.id, tp.topic, tp.partition, fetcher.leader, log.leo, high_watermark)
         elif moved:
             journal.seq = seq = journal.seq + 1
             if recorded:
                 sink((seq, now, why, LEARNED, me, state.topic, state.number, old, log.high_watermark))
         if log_start > log.log_start:
+            journal.cause = why
             _follow_log_start(fetcher, state, log_start)
         if exposed and records is not None and tp in exposed:
             journal.cause = log.last_append_event
