@@ -17,10 +17,14 @@ Column = Any
 each event."""
 
 
-def null_sink(event: tuple) -> None:
-    """Receive an event and discard it. Code that emits many events checks whether the sink is `null_sink`, so that the code does not create
-    tuples unnecessarily.
-    """
+def _discard(event: tuple) -> None:
+    """Receive an event and discard it."""
+
+
+null_sink: Final[Sink] = _discard
+"""The sink that discards events. Code that emits many events checks whether the sink is `null_sink`, so that the code does not create tuples
+unnecessarily. A compiled engine finds this name faster than the function's.
+"""
 
 
 class Journal:

@@ -90,7 +90,7 @@ class Term:
         self.packed = AppendOnlyList()
         self.written: list[BatchFields] = AppendOnlyList()
         self.bytes = 0
-        self.latest: FetchedRecords = (-1, -1, self, 0, None)
+        self.latest: PackedRecords = (-1, -1, self, 0, None)
         self.stamped = False
         self.has_producer_ids = False
         self.compacted = False
@@ -328,6 +328,9 @@ FetchedRecords = tuple[Column, Column, Term, int, Any]
 """Records in the form that fetch responses contain: the start, end, and term of the first range, the total size in bytes, and the remaining
 ranges in the same form, or None if no range remains.
 """
+
+PackedRecords = Any
+"""`FetchedRecords` that are passed on. A compiled engine would take a tuple of a known type apart and create it anew each time."""
 
 SIZE: Final = 3
 """The place of the total size in `FetchedRecords`."""

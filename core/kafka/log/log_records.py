@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from core.kafka.log.leader_term import FetchedRecords, Run, Term
+from core.kafka.log.leader_term import SIZE, FetchedRecords, PackedRecords, Run, Term
 from core.sim.journal import Column
 
 
@@ -28,7 +28,7 @@ class LogRecords:
         self.terms: tuple[Term, ...] = ()
         self.tail: Term | None = None
 
-    def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> FetchedRecords | None:
+    def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> PackedRecords | None:
         """Return the records from `start` up to `end` that fit the limits, but at least one record if there is any (`UnifiedLog#read`,
         minOneMessage).
 
@@ -39,9 +39,11 @@ class LogRecords:
             end = min(end, (self.next_record(start, end) if compacted else start) + max_records)
         term = self.tail
         if term is not None:
-            latest = term.latest
-            if start == latest[0] and end == latest[1] and latest[3] <= max_bytes:
-                return latest
+            latest: FetchedRecords = term.latest
+            first: int = latest[0]
+            last: int = latest[1]
+            if start == first and end == last and latest[SIZE] <= max_bytes:
+                return term.latest
         if start >= end:
             return None
         found: list[tuple[Column, Column, Term, int]] = []

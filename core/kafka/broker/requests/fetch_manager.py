@@ -17,9 +17,8 @@ from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.broker.requests.fetch_session import CachedPartition, FetchedPartition, FetchSession, PartitionRead, without_epoch
 from core.kafka.broker.requests.follower_fetch import check_fetch, update_follower_fetch_state
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.log.leader_term import SIZE, FetchedRecords, fetched_ranges
+from core.kafka.log.leader_term import SIZE, PackedRecords, fetched_ranges
 from core.kafka.messages import FAILURE, RECORDS, FetchFailure, FetchRequest, FetchResponse
-from core.sim.journal import Column
 from core.sim.kernel_messages import Timer
 
 NONE: Final = errors.NONE
@@ -226,7 +225,6 @@ class FetchManager:
                 continue
             log = partition.log
             leo, log_start = log.leo, log.log_start
-            high_watermark: Column = log.high_watermark
             failure: FetchFailure | None = None
             if (
                 entry.replica is None
@@ -239,12 +237,13 @@ class FetchManager:
                 failure = check_fetch(partition, entry.replica, entry.asked)
                 if stale and failure is None:
                     failure = STALE_BROKER_EPOCH_FAILURE
-            records: FetchedRecords | None = None
+            records: PackedRecords | None = None
             if offset < leo and left > 0 and failure is None:
-                records = log.records.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
+                records = log.records.read(offset, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
                 if records is not None:
-                    left -= records[SIZE]
-            reads.append((entry, (tp, failure, asked_from, records, high_watermark, log_start, log.last_append_event)))
+                    size: int = records[SIZE]
+                    left -= size
+            reads.append((entry, (tp, failure, asked_from, records, log.high_watermark, log_start, log.last_append_event)))
         return reads
 
     def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedPartition], *, corrupt: bool = False) -> None:

@@ -18,7 +18,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.errors import NONE
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.messages import FetchFailure, FetchPartition, FetchPartitionFields, FetchRequest, FetchResponse
+from core.kafka.messages import FetchedPartitionFields, FetchFailure, FetchPartition, FetchPartitionFields, FetchRequest, FetchResponse
 from core.sim.journal import Column
 from core.sim.long_polling import NOT_YET, LongPoll
 
@@ -244,7 +244,8 @@ class FetchSession(AbstractFetchSession):
         news: list[FetchedPartition] = []
         stay = len(reads) < len(taken)
         for entry, part in reads:
-            _, failure, offset, records, high_watermark, log_start, _ = part
+            fields: FetchedPartitionFields = part
+            _, failure, offset, records, high_watermark, log_start, _ = fields
             if entry.maybe_update_response_data(failure, records is not None, high_watermark, log_start):
                 news.append(part)
             partition, replica = entry.partition, entry.replica
@@ -278,7 +279,7 @@ class FetchSession(AbstractFetchSession):
         """Update the session's partitions with the contents of a fetch (`FetchSession#update`)."""
         partitions, to_send = self.partitions, self.to_send
         for asked in changed:
-            tp, _offset, _epoch, _last_fetched_epoch, _cause = asked
+            tp = asked[0]
             known = partitions.get(tp)
             if known is None:
                 known = partitions[tp] = CachedPartition(self, tp, asked)

@@ -34,10 +34,11 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         min_isr = partition.effective_min_isr()
         refuse_produce(broker, sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, min_isr, why=partition.why_under_min_isr())
         return
-    if size > log.config.max_message_bytes * records:
+    config = log.config
+    if size > config.max_message_bytes * records:
         refuse_produce(broker, sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
         return
-    if log.config.compact and type(content) is not tuple:  # no keys
+    if config.compact and type(content) is not tuple:  # no keys
         refuse_produce(broker, sender, request, broker.release.keyless_error, partition.isr, partition.effective_min_isr())
         return
     if producer_id >= 0 and not _validate_producer_state(partition, sender, request, guard):
@@ -46,7 +47,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     assert term is not None, "every leader has a term"
     assert account is not None, "every leader reports its records to the durability account"
     base, journal = log.leo, broker.journal
-    if log.config.log_append_time:
+    if config.log_append_time:
         timestamp = broker.settings.clock.read(journal.now)
     made = journal.now if timestamp < 0 else term.stamp(timestamp)
     arrived = journal.cause
