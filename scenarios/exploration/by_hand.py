@@ -169,6 +169,7 @@ class HandSearch:
         self._left: Final = Left(bounds)
         self._before: Final = before
         self._steps: Final[dict[str, Steps]] = {}
+        self._names: Final[dict[Steps, str]] = {}
         self._false: Final[set[tuple[int, ...]]] = set()
         for each in before:
             self.cluster.do(each)
@@ -231,8 +232,10 @@ class HandSearch:
         return sorted(found, key=lambda each: each.name)
 
     def _choice(self, steps: Steps, what: str) -> Choice:
-        name = steps_in_words(steps)
-        self._steps[name] = steps
+        name = self._names.get(steps)
+        if name is None:
+            name = self._names[steps] = steps_in_words(steps)
+            self._steps[name] = steps
         return act(name, partial(self._do, steps, what))
 
     def _do(self, steps: Steps, what: str) -> None:
