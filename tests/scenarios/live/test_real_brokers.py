@@ -6,6 +6,8 @@ It needs Java 17, Maven or KAFKA_HOME, and about 1.5 GB of memory. `ISRLAB_LIVE=
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,20 +29,23 @@ WORK = Path("build/live").resolve()
 """The folder of jars, logs, and the cluster's data."""
 
 
+def passes(tests: str, folder: Path, *options: str) -> bool:
+    """Return whether the tests of recordings pass with those in a folder. A session of pytest cannot run within another one."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *options, str(Path(__file__).with_name(tests))]
+    return subprocess.run(command, env={**os.environ, "ISRLAB_RECORDINGS": str(folder)}).returncode == 0
+
+
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_release_is_recorded_and_read(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_is_recorded_and_read(version: str, tmp_path: Path) -> None:
     folder = FOLDER if LIVE == "keep" else tmp_path
     make(version, WORK).save(folder)
-    monkeypatch.setenv("ISRLAB_RECORDINGS", str(folder))
-    tests = Path(__file__).with_name("test_recorded_clusters.py")
-    assert pytest.main(["-q", "-p", "no:cacheprovider", "-k", version, str(tests)]) == 0
+    assert passes("test_recorded_clusters.py", folder, "-k", version)
 
 
-def test_a_broker_is_killed_and_restarted_while_the_cluster_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_is_killed_and_restarted_while_the_cluster_is_watched(tmp_path: Path) -> None:
     folder = FOLDER if LIVE == "keep" else tmp_path
     record_watch("4.3.1", WORK).save(folder)
-    monkeypatch.setenv("ISRLAB_RECORDINGS", str(folder))
-    assert pytest.main(["-q", "-p", "no:cacheprovider", str(Path(__file__).with_name("test_watch.py"))]) == 0
+    assert passes("test_watch.py", folder)
 
 
 @pytest.fixture(scope="module")
