@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
 
-REQUESTS_PER_SECOND: Final = 50
+REQUESTS_PER_SECOND: float = 50
 """The most requests per second that isrlab sends to a cluster, to all its brokers together."""
 
 
@@ -14,17 +13,17 @@ class RequestRate:
     """A limit on the rate of requests. A request is sent at the earliest `1 / rate` seconds after the previous one.
 
     Args:
-        per_second: the rate.
+        per_second: the rate; by default, `REQUESTS_PER_SECOND`.
         clock, sleep: the clock and the pause, in seconds.
     """
 
     def __init__(
         self,
-        per_second: float = REQUESTS_PER_SECOND,
+        per_second: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._interval = 1 / per_second
+        self._interval = 1 / (REQUESTS_PER_SECOND if per_second is None else per_second)
         self._clock = clock
         self._sleep = sleep
         self._next = clock()
