@@ -186,6 +186,10 @@ def _apply(broken: _BrokenParts, arrival: Arrival) -> None:
             for each in broken.spec.brokers:
                 if each.rack == rack:
                     broken.stop(each.id, time, end, fault.kind, PowerLoss(each.id) if fault.power else Kill(each.id))
+            zone = [node for zone in broken.spec.zones if zone.name == rack for node in zone.nodes]
+            for name in dedicated_controllers(broken.spec):
+                if name in zone:
+                    _stop_controller(broken, name, arrival)
         case FaultKind.ROLLING_RESTART:
             for one in brokers:
                 broken.stop(one, time, time + arrival.lasts, fault.kind, Shutdown(one))
@@ -196,16 +200,21 @@ def _apply(broken: _BrokenParts, arrival: Arrival) -> None:
                 broken.others.append(DrawnFault(fault.kind, time, end, ((time, Pause(broker)), (end, Resume(broker)))))
         case FaultKind.CONTROLLER_CRASH:
             dedicated = dedicated_controllers(broken.spec)
-            name = dedicated[int(arrival.target * len(dedicated))]
-            if broken.controllers.get(name, -1) < time:
-                broken.controllers[name] = end
-                broken.others.append(DrawnFault(fault.kind, time, end, ((time, KillController(name)), (end, StartController(name)))))
+            _stop_controller(broken, dedicated[int(arrival.target * len(dedicated))], arrival)
         case FaultKind.SLOW_DISK:
             if broken.slow.get(broker, -1) < time:
                 broken.slow[broker] = end
                 broken.others.append(DrawnFault(fault.kind, time, end, ((time, SlowDisk(broker, fault.delay)), (end, SlowDisk(broker, 0)))))
         case FaultKind.CUT | FaultKind.ISOLATE:
             _cut(broken, arrival, broker, end)
+
+
+def _stop_controller(broken: _BrokenParts, name: str, arrival: Arrival) -> None:
+    """Kill a dedicated controller, unless it is already down."""
+    time, end = arrival.time, arrival.time + arrival.lasts
+    if broken.controllers.get(name, -1) < time:
+        broken.controllers[name] = end
+        broken.others.append(DrawnFault(arrival.fault.kind, time, end, ((time, KillController(name)), (end, StartController(name)))))
 
 
 def _cut(broken: _BrokenParts, arrival: Arrival, broker: int, end: int) -> None:

@@ -7,7 +7,7 @@ import itertools
 import attrs
 
 from core.lab.acts import Kill, KillController, Load, PowerLoss, Start, StartController, StopLoad
-from core.lab.spec import BrokerSpec
+from core.lab.spec import BrokerSpec, ZoneSpec
 from scenarios.sweeps.grid.fault_model import Duration, Fault, FaultKind
 from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.grid_file.read_grid import read_grid
@@ -62,6 +62,19 @@ def test_a_broker_that_is_down_does_not_crash_and_starts_once() -> None:
         kinds.add(type(act))
     assert kinds == {Kill, PowerLoss, Start}
     assert all(up.values())
+
+
+def test_the_controllers_of_a_zone_fail_with_its_rack() -> None:
+    zones = (ZoneSpec("a", ("b1", "c1", "c2")), ZoneSpec("b", ("b2", "c3")))
+    spec = attrs.evolve(
+        small().cells[0].spec, brokers=(BrokerSpec(1, "a"), BrokerSpec(2, "b")), controllers=("c1", "c2", "c3"), zones=zones
+    )
+    drawn = draw_faults((Fault(FaultKind.RACK_OUTAGE, DAY, Duration(1_000, 1_000)),), spec, 1, 10 * DAY)
+    hit: dict[int, set[object]] = {}
+    for fault in drawn:
+        act = fault.acts[0][1]
+        hit.setdefault(fault.start, set()).add(act.broker if isinstance(act, Kill | PowerLoss) else act.node)
+    assert {frozenset(nodes) for nodes in hit.values()} == {frozenset({1, "c1", "c2"}), frozenset({2, "c3"})}
 
 
 def test_what_is_near_shares_an_episode_and_nothing_is_left_out() -> None:
