@@ -12,6 +12,8 @@ from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.features import finalized
+from core.kafka.ids import broker_address
+from core.kafka.message_size import size_of
 from core.kafka.messages import PROXIED
 from core.kafka.release import Release
 from core.kafka.settings.registry import setting_named
@@ -23,6 +25,7 @@ from core.lab.observed_replicas import ObservedReplicas
 from core.lab.spec import ClusterSpec, ControlPlane, Pace
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal, Sink
+from core.sim.limited_network import LimitedNetwork
 from core.sim.network import Network
 from core.sim.random_stream import RandomStream
 from core.sim.simulation import Simulation
@@ -93,6 +96,8 @@ class ClusterNodes(Simulation):
         agenda = Agenda(len(spec.brokers), ENDLESS_HINT)
         net = spec.network
         timeless = self.by_hand
+        sites: dict[str, str] = {} if timeless else {node: zone.name for zone in spec.zones for node in zone.nodes}
+        distances = {} if timeless else {pair: latency for a, b, latency in net.between_zones for pair in ((a, b), (b, a))}
         network = Network(
             agenda,
             0 if timeless else net.latency,
@@ -102,9 +107,13 @@ class ClusterNodes(Simulation):
             0 if timeless else net.duplicate_ppm,
             0 if timeless else net.reorder_ppm,
             PROXIED,
-            {} if timeless else {node: zone.name for zone in spec.zones for node in zone.nodes},
-            {} if timeless else {pair: latency for a, b, latency in net.between_zones for pair in ((a, b), (b, a))},
+            sites,
+            distances,
         )
+        if net.bandwidth and not timeless:
+            rates = {broker_address(broker.id): net.bandwidth for broker in spec.brokers}
+            random = RandomStream(f"{seed}:network")
+            network = LimitedNetwork(agenda, net.latency, net.jitter, net.loss_ppm, random, rates, size_of, sites, distances)
         network.polls.elides = elide
         super().__init__(journal, agenda, network)
         self.account = DurabilityAccount(journal)

@@ -102,6 +102,7 @@ class NetworkSpec(ReprMixin):
 
     Attributes:
         latency: the one-way latency of a link, in µs.
+        bandwidth: the bytes per second that each broker's network interface can send, and that it can receive; 0 for no limit.
         between_zones: the one-way latency of links between two zones, for each pair of zones with a latency of its own.
         jitter: the largest random addition to the latency, in µs.
         loss_ppm: the share of messages that are lost and then retransmitted by TCP, in parts per million.
@@ -115,6 +116,7 @@ class NetworkSpec(ReprMixin):
     duplicate_ppm: int = 0
     reorder_ppm: int = 0
     between_zones: tuple[tuple[str, str, int], ...] = ()
+    bandwidth: int = 0
 
 
 @attrs.frozen(repr=False)
@@ -215,6 +217,8 @@ class ClusterSpec(ReprMixin):
         self._check_zones(ids)
         if self.network.loss_ppm > MAX_LOSS_PPM:
             raise ValueError(f"the network loses {self.network.loss_ppm:,} messages per million; use at most {MAX_LOSS_PPM:,}")
+        if self.network.bandwidth and (self.network.duplicate_ppm or self.network.reorder_ppm):
+            raise ValueError("a network with a limited bandwidth has no proxies that repeat or reorder requests; omit one of them")
         reject_too_many(sum(topic.count for topic in self.topics), sum(topic.replicas for topic in self.topics))
         known = frozenset(ids)
         for topic in self.topics:

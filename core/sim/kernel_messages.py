@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Disconnected(NamedTuple):
@@ -33,8 +33,27 @@ class Opened(NamedTuple):
     greets: bool
 
 
+class Arriving(NamedTuple):
+    """A message that begins to arrive at the network interface of a machine. No process sees it.
+
+    Attributes:
+        message: the message.
+        size: its size in bytes.
+        lasts: the time from the first to the last byte as it left the sender, in µs.
+    """
+
+    message: Any
+    size: int
+    lasts: int
+
+
 class Timer(NamedTuple):
     """A timer that a node has set for itself: the timer's name, and the argument for the function with that name."""
 
     name: str
     about: object = None
+
+
+def inner(message: object) -> object:
+    """Return the message that a process sees: of a message that begins to arrive, the one that arrives."""
+    return message.message if isinstance(message, Arriving) else message

@@ -301,6 +301,20 @@ QUESTIONS: Final = (
         ),
     ),
     Question(
+        name="next-pod",
+        subject="Restarts and maintenance",
+        text="How long must the next broker of a rolling restart wait?",
+        address="https://github.com/strimzi/strimzi-kafka-operator/issues/12649",
+        symptoms=("rolling restart", "slow catch-up", "UnderReplicatedPartitions"),
+        command="isrlab run h3-bandwidth",
+        answer=(
+            "Until the restarted one is in sync again: backlog / (bandwidth - inflow). A broker is down for 30 s and needs 2 s to start. With 4 MB/s of new "
+            "records and a bandwidth of 10 MB/s, it copies for 21 s (“1m03s b2 joins the ISR of two-0”). If the leader also serves another follower, that "
+            "one falls behind, too, and writes with acks=all wait (“one waited for 7.085s”). `network: {bandwidth: 1Gb/s}` gives the brokers of a script of "
+            "one's own a bandwidth."
+        ),
+    ),
+    Question(
         name="restarted-too-fast",
         subject="Restarts and maintenance",
         text="A rolling restart was too fast, and writes failed: were messages lost?",
@@ -1049,7 +1063,7 @@ QUESTIONS: Final = (
         address="https://github.com/kafka-dev/kafka/issues/95",
         symptoms=("quota", "client throttled"),
         settings=("producer_byte_rate",),
-        answer="Quotas of clients, and the bandwidth of networks, are not modeled. Only throttles of replication are.",
+        answer="Quotas of clients are not modeled. Only throttles of replication, and the bandwidth of brokers, are.",
     ),
     Question(
         name="two-clusters",

@@ -37,6 +37,7 @@ from scenarios.language.values import (
     as_loss,
     as_node_name,
     as_ppm,
+    as_rate,
     as_setting,
     as_text,
     as_word,
@@ -44,6 +45,7 @@ from scenarios.language.values import (
     each,
     write_duration,
     write_ppm,
+    write_rate,
 )
 from scenarios.language.zones import latencies_as_data, read_between_zones, read_zones, with_racks, zones_as_data
 
@@ -330,13 +332,14 @@ def _read_network(node: Node, zones: tuple[ZoneSpec, ...]) -> NetworkSpec:
     fields = as_fields(node, "for example {latency: 500us, jitter: 100us, loss: 0.1%}")
     default = DEFAULTS.network
     with node.document.together():
-        fields.only("latency", "jitter", "loss", "duplicate", "reorder", "between-zones")
+        fields.only("latency", "jitter", "loss", "duplicate", "reorder", "between-zones", "bandwidth")
         return NetworkSpec(
             latency=fields.read("latency", as_duration, default.latency),
             jitter=fields.read("jitter", as_duration, default.jitter),
             loss_ppm=fields.read("loss", as_loss, default.loss_ppm),
             duplicate_ppm=fields.read("duplicate", as_ppm, default.duplicate_ppm),
             reorder_ppm=fields.read("reorder", as_ppm, default.reorder_ppm),
+            bandwidth=fields.read("bandwidth", as_rate, 0),
             between_zones=fields.read("between-zones", lambda one: read_between_zones(one, zones), ()),
         )
 
@@ -408,6 +411,8 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
     for word, ppm in (("duplicate", network.duplicate_ppm), ("reorder", network.reorder_ppm)):
         if ppm:
             data["network"][word] = write_ppm(ppm)
+    if network.bandwidth:
+        data["network"]["bandwidth"] = write_rate(network.bandwidth)
     if network.between_zones:
         data["network"]["between-zones"] = latencies_as_data(network.between_zones, _Flow)
     data["pace"] = str(spec.pace)

@@ -79,7 +79,8 @@ script needs only a `cluster`. A file with `lesson` instead of a timeline is a [
 - `brokers`: the number of brokers, which get the ids 1, 2, and so on, or a list, for example
   `[0, 1, {{id: 2, rack: a, up: false, settings: {{...}}}}]`.
 - `topics`: the topics by name. `settings`: the settings by their Kafka names.
-- `network`: `latency`, `jitter`, and `loss` of every link.
+- `network`: `latency`, `jitter`, and `loss` of every link. `bandwidth: 1Gb/s` (or `125MB/s`; `b` are bits, and `B` are bytes) is how much each broker's
+  network interface can send, and how much it can receive. By default, there is no limit.
 - `zones`: the nodes of each zone, such as a data center, for example `{{a: [1, 2, c1], b: [3, 4, c2], c: [c3, app]}}`: brokers, dedicated
   controllers, and clients by name. The zone of a broker or a consumer is also its rack, unless it has another one. In `network`,
   `between-zones: 2ms` is the latency between any two zones, and `between-zones: {{a: {{b: 1ms, c: 10ms}}, b: {{c: 10ms}}}}` gives pairs of zones a

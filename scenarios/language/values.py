@@ -27,6 +27,8 @@ MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
 MILLION: Final = 1_000_000
 
 _PERCENT: Final = re.compile(r"(\d{1,3})(?:\.(\d{1,4}))?\s*%")
+_RATE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,3})?)\s*([kMG]?)([bB])/s")
+_PREFIXES: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 _TOPIC_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _CLIENT_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,99}")
 
@@ -117,6 +119,19 @@ def as_ppm(node: Node) -> int:
     if ppm > MILLION:
         raise node.error(f"{text} is more than 100%", "write 0% to 100%")
     return ppm
+
+
+def as_rate(node: Node) -> int:
+    """Read a bandwidth, and return it in bytes per second. `b` are bits, and `B` are bytes: `1Gb/s` and `125MB/s` are the same."""
+    remedy = "write a number and a unit, for example 1Gb/s or 125MB/s (b are bits, and B are bytes)"
+    text = as_text(node, remedy)
+    match = _RATE.fullmatch(text)
+    if match is None:
+        raise node.error(f"{node.what()} is not a bandwidth", remedy)
+    rate = int(float(match[1]) * _PREFIXES[match[2]] / (1 if match[3] == "B" else 8))
+    if not 1 <= rate <= MAX_COUNT:
+        raise node.error(f"{shortened(text)} is out of range", "write 1B/s to 1000GB/s")
+    return rate
 
 
 def as_loss(node: Node) -> int:
@@ -216,6 +231,12 @@ def write_duration(us: int) -> str:
     if us and us % US_PER_MS == 0:
         return f"{us // US_PER_MS}ms"
     return f"{us}us"
+
+
+def write_rate(rate: int) -> str:
+    """Return a bandwidth in bytes per second in the notation of scripts, for example `125MB/s`."""
+    prefix = next(prefix for prefix in ("G", "M", "k", "") if rate % _PREFIXES[prefix] == 0)
+    return f"{rate // _PREFIXES[prefix]}{prefix}B/s"
 
 
 def write_ppm(ppm: int) -> str:

@@ -205,6 +205,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
         "troubles and their cures",
         {
             "h3-hot-broker": "leaders(b2) == 4",
+            "h3-bandwidth": ("isr(two-0) == [1]", "max-latency(other) > 5s"),
             "h3-isr-flapping": "isr-shrinks == 2",
             "h3-lag-backlog": "isr-shrinks == 1",
             "h3-recovery-parallel": "logs-recovered",

@@ -109,6 +109,8 @@ def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.CheckThenDo:
     if cluster.zookeeper or cluster.quorum is not None:
         what = "a controller elected through ZooKeeper" if cluster.zookeeper else "a controller quorum"
         raise ActRefused(f"only a running cluster with one KRaft controller can switch to by-hand mode, but this cluster has {what}")
+    if cluster.spec.network.bandwidth:
+        raise ActRefused("in by-hand mode, messages take no time, so a cluster with a limited bandwidth cannot switch to it")
     yield
     by_hand_mode.switch(cluster, by_hand=by_hand)
 

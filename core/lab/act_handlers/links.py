@@ -69,6 +69,8 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
         raise ActRefused(
             f"{a} and {b} communicate over TCP, which delivers messages once and in order; only a proxy between a client and a broker can repeat or reorder requests"
         )
+    if proxied and cluster.spec.network.bandwidth:
+        raise ActRefused("in a network with a limited bandwidth, no proxy repeats or reorders requests")
 
     if act.loss_ppm is not None and act.loss_ppm > MAX_LOSS_PPM:
         raise ActRefused(

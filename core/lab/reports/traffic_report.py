@@ -15,6 +15,7 @@ import attrs
 
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.ids import broker_at
+from core.sim.kernel_messages import inner
 from core.sim.long_polling import Stage
 
 if TYPE_CHECKING:
@@ -116,20 +117,24 @@ def message_name(kind: str) -> str:
     )
 
 
+def _name(message: object) -> str:
+    return message_name(type(inner(message)).__name__)
+
+
 def traffic_report(cluster: ClusterNodes) -> TrafficReport:
     """Return the traffic of the cluster at this moment."""
     moving: dict[Direction, Counter[str]] = {}
     stuck: dict[Direction, Counter[str]] = {}
     for entry in cluster.agenda.entries:
         if entry.sender != entry.node:
-            moving.setdefault((entry.sender, entry.node), Counter())[message_name(type(entry.message).__name__)] += 1
+            moving.setdefault((entry.sender, entry.node), Counter())[_name(entry.message)] += 1
     for node, (_, entries) in cluster.paused.items():
         for entry in entries:
             if entry.sender != node:
-                stuck.setdefault((entry.sender, node), Counter())[message_name(type(entry.message).__name__)] += 1
+                stuck.setdefault((entry.sender, node), Counter())[_name(entry.message)] += 1
     for direction, link in cluster.network.links.items():
         for _, message, _ in link.waiting:
-            stuck.setdefault(direction, Counter())[message_name(type(message).__name__)] += 1
+            stuck.setdefault(direction, Counter())[_name(message)] += 1
     fetches = tuple(_fetches(cluster, moving))
     return TrafficReport(
         now=cluster.now,

@@ -96,7 +96,9 @@ class Fingerprints:
             if not each.is_settled
         ]
         alive = [(address, runs, address in network.off) for address, runs in sorted(network.alive.items())]
-        of_network = (alive, sorted(network.lose_next), network.zero_latency, links, connections, draws, list(self._elided()))
+        of_network: Form = (alive, sorted(network.lose_next), network.zero_latency, links, connections, draws, list(self._elided()))
+        if backlogs := network.backlogs(simulation.now):
+            of_network = (*of_network, backlogs)
         return (nodes, of_network, agenda, paused, [write(each) for each in self.also])
 
     def form_of(self, value: object, now: int) -> Form:

@@ -212,7 +212,7 @@ IMPORTED = ClusterSpec(
         ),
     ),
     settings=(("unclean.leader.election.enable", True), ("replica.lag.time.max.ms", 10_000)),
-    network=NetworkSpec(1_234, 17, 333, between_zones=(("east-1", "east-2", 1_000), ("west", "east-1", 30_000))),
+    network=NetworkSpec(1_234, 17, 333, between_zones=(("east-1", "east-2", 1_000), ("west", "east-1", 30_000)), bandwidth=12_500_000),
     pace=Pace.BY_HAND,
     startup=1_500_000,
     recovery=0,
@@ -242,6 +242,12 @@ def test_a_cluster_reads_back_as_it_was_written() -> None:
     assert cluster_from_data(cluster_as_data(IMPORTED), "header") == IMPORTED
 
 
+@pytest.mark.parametrize(("text", "rate"), [("1Gb/s", 125_000_000), ("125MB/s", 125_000_000), ("1.5 kB/s", 1_500), ("8b/s", 1)])
+def test_bandwidths_are_bits_or_bytes_per_second(text: str, rate: int) -> None:
+    spec = read_cluster(parse(f"cluster: {{brokers: 1, network: {{bandwidth: {text}}}}}\n", "s.yaml").values["cluster"])
+    assert spec.network.bandwidth == rate
+
+
 def test_a_latency_between_zones_holds_for_all_pairs_and_the_zone_is_the_rack() -> None:
     text = "cluster: {brokers: [1, 2, {id: 3, rack: r}], zones: {a: [1], b: [b2, app], c: [3]}, network: {between-zones: 2ms}}\n"
     spec = read_cluster(parse(text, "s.yaml").values["cluster"])
@@ -259,6 +265,9 @@ def test_a_client_of_a_zone_that_no_act_starts_is_probably_mistyped() -> None:
 @pytest.mark.parametrize(
     ("cluster", "act", "refusal"),
     [
+        ("network: {bandwidth: fast}", "kill: 1", "'fast' is not a bandwidth; write a number and a unit, for example 1Gb/s or 125MB/s"),
+        ("network: {bandwidth: 1b/s}", "kill: 1", "1b/s is out of range; write 1B/s to 1000GB/s"),
+        ("network: {bandwidth: 1Gb/s, reorder: 1%}", "kill: 1", "a network with a limited bandwidth has no proxies"),
         ("zones: {a: [1], b: [1]}", "kill: 1", "node in the zones: b1 appears twice"),
         ("network: {between-zones: 2ms}", "kill: 1", "2:48: cluster.network.between-zones: the cluster has no zones; add 'zones'"),
         ("zones: {a: [1]}, network: {between-zones: {a: {x: 2ms}}}", "kill: 1", ".between-zones.a: unknown zone 'x'"),
@@ -268,7 +277,7 @@ def test_a_client_of_a_zone_that_no_act_starts_is_probably_mistyped() -> None:
         ("pace: timeline", "fail-zone: a", "unknown zone 'a'; write 'zones' in the cluster"),
     ],
 )
-def test_zones_that_are_refused(cluster: str, act: str, refusal: str) -> None:
+def test_zones_and_bandwidths_that_are_refused(cluster: str, act: str, refusal: str) -> None:
     with pytest.raises(ScriptError) as refused:
         read_script(f"scenario: s\ncluster: {{brokers: 2, {cluster}}}\ntimeline: [{{{act}}}]\n", "s.yaml")
     assert refusal in str(refused.value)
