@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from core.kafka import errors
@@ -88,6 +90,23 @@ def test_txm_07_a_write_under_another_coordinator_epoch(monkeypatch: pytest.Monk
     assert bench.state() == ("Empty", 1_000, 0)
 
 
+def test_the_result_of_an_abort_under_another_coordinator_epoch_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`TransactionCoordinator#abortTimedOutTransactions`: the new coordinator epoch has loaded the state, and its epoch is not bumped yet."""
+    bench = CoordinatorBench()
+    bench.ongoing(1, T0)
+    writes: list[Any] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(type(bench.broker.replicas), "append_internally", lambda _, tp, make, deadline, completion: writes.append(completion))
+        bench.coordinator.abort_timed_out(bench.metadata_of())
+    bench.coordinator.resigned(1)
+    bench.coordinator.elected(1, 1)
+    loaded = bench.metadata_of()
+    before = loaded.current()
+    writes[0].append_completed(errors.NOT_ENOUGH_REPLICAS)
+    assert not loaded.has_failed_epoch_fence
+    assert (loaded.current(), loaded.state) == (before, State.ONGOING)
+
+
 @pytest.mark.parametrize(("release", "left"), [("3.3", ["a"]), ("3.6", [])])
 def test_txm_09_an_id_without_epoch_expires(release: str, left: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """TXM-09: testTransactionExpirationShouldNotFailWithUninitializedTransactionMetadata, KAFKA-14880."""
@@ -138,6 +157,8 @@ def test_the_log_holds_the_last_state_of_each_id() -> None:
     bench.init(transactional_id="c")
     bench.end(pid, 1)
     log = bench.broker.disk.logs[TopicPartition(TRANSACTION_STATE_TOPIC, 1)]
+    batches = [batch for term in log.records.terms for batch in term.batches]
+    assert [batch.records for batch in batches] == [len(batch.content) for batch in batches] == [1] * log.leo
     log.high_watermark = 0
     stored = bench.metadata_of().current()
     bench.coordinator.resigned(1)
