@@ -96,7 +96,9 @@ def test_the_result_of_an_abort_under_another_coordinator_epoch_changes_nothing(
     bench.ongoing(1, T0)
     writes: list[Any] = []
     with monkeypatch.context() as patched:
-        patched.setattr(type(bench.broker.replicas), "append_internally", lambda _, tp, make, deadline, completion: writes.append(completion))
+        patched.setattr(
+            type(bench.broker.replicas), "append_internally", lambda _, tp, make, deadline, completion: writes.append(completion)
+        )
         bench.coordinator.abort_timed_out(bench.metadata_of())
     bench.coordinator.resigned(1)
     bench.coordinator.elected(1, 1)
