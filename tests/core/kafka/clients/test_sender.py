@@ -11,6 +11,7 @@ from core.kafka.clients.producer.producer_metrics import ProducerMetrics
 from core.kafka.clients.producer.producer_sequences import ProducerSequences
 from core.kafka.clients.producer.send_calls import SendCalls
 from core.kafka.clients.producer.sender import Sender
+from core.kafka.log.leader_term import Term
 from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
 from core.sim.kernel_messages import Timer
 from tests.core.node_bench import TP, NodeBench
@@ -90,6 +91,21 @@ def test_each_batch_expires_with_its_own_delivery_timeout_and_one_timer_checks_a
     assert (bench.metrics.failed, bench.sender.incomplete_batches(), timers()) == (9, [], 0)
 
 
+def test_as_many_requests_are_in_flight_as_the_setting_says() -> None:
+    """max.in.flight.requests.per.connection is 5 (`InFlightRequests#canSendMore`); each response lets one more go."""
+    bench = SenderBench()
+    numbers = [bench.accumulator.add_batch(TP, 1, 100) for _ in range(7)]
+    cause = bench.journal.cause = bench.journal.emit("act", "produce", "{}")
+    for batch in bench.accumulator.unsent():
+        batch.cause = cause + 1
+    bench.sender.send_to(TP)
+    sent = bench.sent(ProduceRequest)
+    assert [request.batch_id for request in sent] == numbers[:5]
+    assert bench.journal.cause == cause, "the batches have other causes"
+    bench.node.handle(ProduceResponse(sent[0].correlation, TP, errors.NONE, 0, Term(0, 1)), "b1")
+    assert [request.batch_id for request in bench.sent(ProduceRequest)] == numbers[5:6]
+
+
 def test_an_idempotent_producer_asks_once_for_its_id_and_sends_nothing_before_it_has_one() -> None:
     """`TransactionManager#bumpIdempotentEpochAndResetIdIfNeeded`: the request is repeated only after request.timeout.ms."""
     bench = SenderBench()
@@ -99,6 +115,7 @@ def test_an_idempotent_producer_asks_once_for_its_id_and_sends_nothing_before_it
     asked = bench.one_sent(InitProducerIdRequest)
     bench.wait(29_999)
     number = bench.accumulator.add_batch(TP, 3, 100)
+    bench.sender.sequences.of(TP)
     bench.sender.start()
     bench.sender.send_all()
     assert (bench.sent(InitProducerIdRequest), bench.sent(ProduceRequest)) == ([], [])
