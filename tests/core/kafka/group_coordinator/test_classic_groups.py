@@ -548,3 +548,16 @@ def test_a_coordinator_that_resigns_answers_what_waits(phase: str) -> None:
     group.cluster.run_until(group.cluster.now + SECOND)
     assert [member.answer(number).error for member, number in zip(waited, numbers, strict=True)] == [errors.NOT_COORDINATOR] * len(waited)
     assert state.state is DEAD
+
+
+def test_a_dead_group_refers_its_members_to_another_coordinator() -> None:
+    """`ClassicGroupState.DEAD`: every request gets COORDINATOR_NOT_AVAILABLE, so that the member looks for the coordinator again."""
+    group = Group()
+    one = group.member("m1")
+    group.form(one)
+    group.state.transition_to(DEAD, group.cluster.now)
+    numbers = one.join(), one.sync()
+    group.cluster.run_until(group.cluster.now + SECOND // 10)
+    answers = [*map(one.answer, numbers), one.leave()]
+    assert [answer.error for answer in answers] == [errors.COORDINATOR_NOT_AVAILABLE] * 3
+    assert one.heartbeat() == errors.COORDINATOR_NOT_AVAILABLE
