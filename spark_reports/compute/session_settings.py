@@ -19,6 +19,8 @@ INTERPRETED: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
+    # Rows in one partition are joined without a job that collects one side.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
 }
 """The settings of the session for small inputs, in which Spark interprets query plans instead of compiling them."""
 

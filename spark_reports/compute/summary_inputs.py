@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -33,15 +34,23 @@ if TYPE_CHECKING:
 
 def session_table(spark: SparkSession, logs: Sequence[SessionLog]) -> DataFrame:
     """Return a frame with the header, the length, and the end of each session, one session per row."""
-    import msgspec
-    from pyspark.sql import functions as F
-
     from spark_reports.rows.schema import session_schema
 
-    schema = session_schema()
-    rows = msgspec.json.encode([{name: getattr(log, name) for name in schema.names} for log in logs]).decode()
-    # The rows are a constant in the plan. Otherwise, every job would unpickle the rows from Python objects.
-    return spark.range(1).select(F.inline(F.from_json(F.lit(rows), f"array<{schema.simpleString()}>")))
+    fields = session_schema().fields
+    rows = ", ".join(f"({', '.join(_literal(getattr(log, field.name)) for field in fields)})" for log in logs)
+    columns = ", ".join(f"CAST(`{field.name}` AS {field.dataType.simpleString()}) AS `{field.name}`" for field in fields)
+    # Spark evaluates these constants while it plans. If it computed the rows, each of many joins would start a job for them.
+    return spark.sql(f"SELECT {columns} FROM VALUES {rows} AS sessions({', '.join(f'`{field.name}`' for field in fields)})")
+
+
+def _literal(value: object) -> str:
+    """Return a value of the session table as an SQL literal."""
+    if isinstance(value, str):
+        # Spark would replace `${name}` in a literal.
+        return "'" + re.sub(r"[\x00-\x1f\x7f\\'$]", lambda found: f"\\u{ord(found[0]):04x}", value) + "'"
+    if isinstance(value, dict):
+        return f"map({', '.join(_literal(each) for pair in value.items() for each in pair)})"
+    return "NULL" if value is None else str(value) if isinstance(value, bool) else f"{value}L"
 
 
 def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[str], few: bool = False) -> SummaryInputs:

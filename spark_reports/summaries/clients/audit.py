@@ -32,7 +32,7 @@ def _lost_records(inputs: SummaryInputs) -> DataFrame:
     appends = batches.where("kind = 'append'").select(*batch, F.col("leader_epoch").alias("epoch"), F.col("seq").alias("appended"))
     overlap = (F.col("from_offset") < F.col("high")) & (F.col("to_offset") > F.col("low"))
     net = (
-        appends.join(F.broadcast(harmed), [*_PLACE, "epoch"])
+        appends.join(harmed, [*_PLACE, "epoch"])
         .where(overlap)
         .groupBy(*batch, "appended")
         .agg(F.expr("sum(sign * (least(to_offset, high) - greatest(from_offset, low)))").alias("records"))
@@ -40,7 +40,7 @@ def _lost_records(inputs: SummaryInputs) -> DataFrame:
     )
     acked = batches.where("kind = 'produce-acked' AND acks != 0").selectExpr(*batch, "seq AS acked", "t - latency_us AS created_us")
     return (
-        acked.join(F.broadcast(net), list(batch))
+        acked.join(net, list(batch))
         .where("acked > appended")
         .groupBy(*batch, "appended", "records")
         .agg(F.expr("min_by(created_us, acked)").alias("created_us"))

@@ -37,7 +37,7 @@ def held_intervals(transactions: DataFrame, events: DataFrame, infrequent: DataF
     partitions = F.broadcast(transactions.select(*PARTITION).distinct())
     terms = _terms(infrequent, sessions).join(partitions, list(PARTITION), "left_semi")
     steps = _steps(terms, events.where("kind = 'high-watermark'").join(partitions, list(PARTITION), "left_semi")).cache()
-    pairs = transactions.join(F.broadcast(terms), list(PARTITION)).where("term >= valid_from AND coalesce(term < valid_to, true)")
+    pairs = transactions.join(terms, list(PARTITION)).where("term >= valid_from AND coalesce(term < valid_to, true)")
     points = pairs.selectExpr(*_TERM, "inline(array(struct(first_offset AS at), struct(marker_offset AS at)))").where("at IS NOT NULL")
     passed = _passed(points.distinct(), steps).cache()
     first = passed.withColumnsRenamed({"at": "first_offset", "passed_us": "from_us"}).drop("before")

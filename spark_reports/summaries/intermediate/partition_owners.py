@@ -70,7 +70,7 @@ def unowned_intervals(owned: DataFrame, events: DataFrame, sessions: DataFrame) 
     running = _running(events, sessions)
     # For each partition, the changes in `owners` and `open`. `open` says whether the partition exists and a consumer of the group is
     # running.
-    opened = partitions.join(F.broadcast(running), list(_GROUP)).where("to_us > exists")
+    opened = partitions.join(running, list(_GROUP)).where("to_us > exists")
     opened = opened.withColumn("from_us", F.greatest("from_us", "exists"))
     both = _changes(owned, 1, 0).unionByName(_changes(opened, 0, 1)).groupBy(*OF_GROUP, "t")
     changes = both.agg(F.sum("owners").alias("owners"), F.sum("open").alias("open")).where("owners != 0 OR open != 0")

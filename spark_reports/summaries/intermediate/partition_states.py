@@ -134,7 +134,7 @@ def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
 def deletions(events: DataFrame, partitions: DataFrame) -> DataFrame:
     """Return rows `session, topic, partition, seq, t`: when which of the given partitions were deleted with their topic."""
     deleted = events.where(F.col("kind") == "topic-deleted").select("session", "topic", "seq", "t")
-    return partitions.join(F.broadcast(deleted), ["session", "topic"]).select(*PARTITION, "seq", "t")
+    return partitions.join(deleted, ["session", "topic"]).select(*PARTITION, "seq", "t")
 
 
 def _min_isr_values(events: DataFrame, sessions: DataFrame) -> DataFrame:

@@ -74,7 +74,7 @@ def _transactional_batches(events: DataFrame, infrequent: DataFrame) -> DataFram
     begun = infrequent.where("kind = 'transaction-begun'").select("session", "producer", "seq", "producer_id", "transactional_id")
     producers = F.broadcast(begun.select("session", "producer").distinct())
     # A marker is appended like a batch, and its event is the cause of the append.
-    markers = F.broadcast(infrequent.where("kind = 'marker-appended'").select("session", F.col("seq").alias("cause")))
+    markers = infrequent.where("kind = 'marker-appended'").select("session", F.col("seq").alias("cause"))
     appended = (
         events.where("kind = 'append'")
         .select(*PARTITION, "producer", "seq", "t", "cause", "broker", "from_offset")
@@ -132,7 +132,7 @@ def _with_elections(rows: DataFrame, leaders: DataFrame) -> DataFrame:
     others = leaders.select(*PARTITION, F.col("seq").alias("election"), F.col("offset").alias("log_end"))
     columns = rows.columns
     return (
-        rows.join(F.broadcast(others), list(PARTITION), "left")
+        rows.join(others, list(PARTITION), "left")
         .groupBy(*columns)
         .agg(
             F.coalesce(F.max(F.expr("CASE WHEN election < seq AND log_end <= first_offset THEN election END")), F.lit(0)).alias(

@@ -52,11 +52,11 @@ def unserved_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, clie
     """
     led = states.where("leader >= 0 AND until > t")
     silent = led.join(
-        F.broadcast(down.withColumnRenamed("session", "in")),
+        down.withColumnRenamed("session", "in"),
         F.expr("session = in AND leader = broker AND down_from < until AND down_until > t"),
     ).selectExpr(*PARTITION, "greatest(t, down_from) AS from_us", "least(until, down_until) AS to_us", "how AS why")
     serving = led.join(
-        F.broadcast(leads),
+        leads,
         F.expr(
             "session = in AND topic = led_topic AND partition = led_partition AND leader = broker "
             "AND leads_from < until AND coalesce(leads_until > t, true)"
@@ -66,7 +66,7 @@ def unserved_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, clie
     not_yet = _intervals_where(facts, "led > 0 AND serving = 0 AND silent = 0").withColumn("why", F.lit(NOT_YET_LEADING))
     of_clients = cuts.join(clients.withColumnsRenamed({"session": "of", "topic": "used"}), F.expr("in = of AND other = client"))
     apart = led.join(
-        F.broadcast(of_clients),
+        of_clients,
         F.expr("session = in AND topic = used AND one = concat('b', leader) AND cut_from < until AND cut_until > t"),
     ).selectExpr(*PARTITION, "greatest(t, cut_from) AS from_us", "least(until, cut_until) AS to_us", f"'{CUT_OFF}' AS why")
     return silent.unionByName(not_yet).unionByName(apart)
@@ -76,7 +76,7 @@ def _slow_disk_of_leader(states: DataFrame, disks: DataFrame) -> DataFrame:
     """Return rows `session, topic, partition, from_us, to_us, why` for the intervals in which writes waited for the leader's disk."""
     return (
         states.where("until > t")
-        .join(F.broadcast(disks), F.expr("session = in AND leader = broker AND slow_from < until AND slow_until > t"))
+        .join(disks, F.expr("session = in AND leader = broker AND slow_from < until AND slow_until > t"))
         .selectExpr(*PARTITION, "greatest(t, slow_from) AS from_us", "least(until, slow_until) AS to_us", f'"{SLOW_DISK}" AS why')
     )
 
@@ -86,7 +86,7 @@ def _cannot_fetch(states: DataFrame, down: DataFrame, cuts: DataFrame) -> DataFr
     members = states.where("leader >= 0 AND until > t").select(*PARTITION, "t", "until", "leader", F.explode("isr").alias("member"))
     members = members.where("member <> leader")
     gone = members.join(
-        F.broadcast(down.withColumnRenamed("session", "in")),
+        down.withColumnRenamed("session", "in"),
         F.expr("session = in AND member = broker AND down_from < until AND down_until > t"),
     ).selectExpr(
         *PARTITION,
@@ -95,7 +95,7 @@ def _cannot_fetch(states: DataFrame, down: DataFrame, cuts: DataFrame) -> DataFr
         "concat('b', member, if(how = 'leader paused', ' is paused', ' is down')) AS why",
     )
     apart = members.join(
-        F.broadcast(cuts),
+        cuts,
         F.expr("session = in AND one = concat('b', leader) AND other = concat('b', member) AND cut_from < until AND cut_until > t"),
     ).selectExpr(
         *PARTITION,

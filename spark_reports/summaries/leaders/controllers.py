@@ -30,7 +30,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         "session AS in", "seq", "t", "coalesce(controller, concat('b', broker)) AS who"
     )
     followed = elected.join(
-        F.broadcast(gone),
+        gone,
         (F.col("session") == F.col("in")) & (F.col("who") == F.col("before")) & F.col("seq").between(F.col("since"), F.col("event")),
         "left",
     )
