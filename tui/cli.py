@@ -19,9 +19,9 @@ from typing import Final
 
 from scenarios.io.standard_streams import OutputLost, escaping_streams, print_error, print_lines
 from tui.arguments.console import Parser
-from tui.commands import ask, explore, exports, learn, library, logs, play, records, run, serve, sweep, watch
+from tui.commands import ask, explore, exports, learn, library, logs, play, records, run, serve, sweep
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
-from tui.kafka_tools import describe, groups, operations, transactions
+from tui.kafka_tools import describe, groups, operations, transactions, watch
 
 VERSION: Final = "0.2.0.dev0"
 """The version of the distribution. pyproject.toml reads it from here.

@@ -85,7 +85,7 @@ def test_bad_input_is_reported_in_one_line(arguments: list[str], words: str, cap
     assert words in err
 
 
-@pytest.mark.parametrize("arguments", [[], ["runn"], ["run", "--nope"], ["scenarios"], ["report"], ["import"]])
+@pytest.mark.parametrize("arguments", [[], ["runn"], ["run", "--nope"], ["scenarios"], ["report"], ["share"]])
 def test_wrong_arguments_are_reported_in_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
