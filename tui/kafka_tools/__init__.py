@@ -1,1 +1,1 @@
-"""The commands that print the output of Kafka's own tools: `isrlab describe`, `reassign`, `leader-election`, `transactions`, and `groups`."""
+"""The commands that print the output of Kafka's own tools, `isrlab describe`, `reassign`, `leader-election`, `transactions`, and `groups`, and `import` and `watch`."""
