@@ -6,6 +6,9 @@ The state is computed from the events in order. `topic-created` and `partition-c
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Final
+
 import attrs
 
 from core.kafka.events import (
@@ -16,6 +19,7 @@ from core.kafka.events import (
     BrokerRegistered,
     BrokerUnfenced,
     BrokerUnregistered,
+    EventTuple,
     PartitionChanged,
     SettingChanged,
     TopicCreated,
@@ -26,10 +30,20 @@ from core.kafka.release import Release
 from core.kafka.settings.registry import TOPIC_SETTINGS
 from core.lab.acts import CreateTopic
 from core.lab.recorded_acts import act_of
-from core.sim.events import seq_of, time_of
+from core.sim.events import kind_of, seq_of, time_of
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.errors import LogError
 from scenarios.logs.log_reader import LogReader
+
+BROKER_EVENTS: Final[Mapping[str, tuple[bool, Callable[[EventTuple], int]]]] = {
+    event.kind: (up, event.reader("broker"))
+    for up, events in (
+        (False, (BrokerFenced, BrokerRegistered, BrokerUnregistered, BrokerLeft)),
+        (True, (BrokerUnfenced, BrokerJoined)),
+    )
+    for event in events
+}
+"""The kinds of events after which a broker is up (registered and not fenced) or not, each with what reads the broker."""
 
 
 @attrs.define
@@ -94,15 +108,9 @@ def read_metadata_state(reader: LogReader, until_us: int | None = None) -> Metad
                 configs[created.topic] = dict(created.config)
             case SettingChanged(name=name, subject=subject, new=value) if name in TOPIC_SETTINGS and subject in topics:
                 topics[subject].config[name] = value
-            case (
-                BrokerFenced(broker=broker)
-                | BrokerRegistered(broker=broker)
-                | BrokerUnregistered(broker=broker)
-                | BrokerLeft(broker=broker)
-            ):
-                live.discard(broker)
-            case BrokerUnfenced(broker=broker) | BrokerJoined(broker=broker):
-                live.add(broker)
+            case _ if kind_of(event) in BROKER_EVENTS:
+                up, broker_of = BROKER_EVENTS[kind_of(event)]
+                (live.add if up else live.discard)(broker_of(event))
     described = tuple(
         DescribedTopic(
             name, topic.topic_id, topic.partitions, topic.replication_factor, tuple(topic.config.items()),
