@@ -47,7 +47,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     transactions: ("transactions",),
     groups: ("groups",),
     watch: ("watch",),
-    logs: ("log", "replay", "report"),
+    logs: ("log", "replay", "compare", "report"),
     sweep: ("sweep",),
 }
 """The command modules with the names of their commands, in the order in which the help lists them."""

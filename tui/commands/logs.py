@@ -1,6 +1,6 @@
-"""The commands `isrlab log`, `replay`, and `report`.
+"""The commands `isrlab log`, `replay`, `compare`, and `report`.
 
-These commands check, convert, and replay event logs, and summarize the logs with Spark.
+These commands check, convert, replay, and compare event logs, and summarize the logs with Spark.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import argparse
 import sys
 from typing import Any
 
-from scenarios.io.standard_streams import print_error, print_lines, print_messages
+from scenarios.io.standard_streams import print_error, print_json, print_lines, print_messages
 from tui.arguments.console import Parser
-from tui.arguments.options import add_spark_options, log_files, seconds_of
+from tui.arguments.options import add_spark_options, log_files, seconds_of, time_of
 from tui.exit_codes import BAD_INPUT, FAILED, HELD
 
 
 def add_commands(commands: Any) -> None:
-    """Add the commands `log check`, `log export`, `log convert`, `replay`, and `report`."""
+    """Add the commands `log check`, `log export`, `log convert`, `replay`, `compare`, and `report`."""
     log = commands.add_parser("log", help="check an event log, or write it in another format")
     log_commands = log.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     check = log_commands.add_parser(
@@ -50,6 +50,28 @@ def add_commands(commands: Any) -> None:
     replaying = commands.add_parser("replay", help="replay event logs and compare every event; exit with 1 if any event differs")
     replaying.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl files")
     replaying.set_defaults(command=_replay)
+
+    comparing = commands.add_parser(
+        "compare",
+        help="compare the leaders, ISRs, and brokers of two event logs, simulated or observed, and their times; exit with 1 if they differ",
+    )
+    comparing.add_argument("a", metavar="A", help="an event log, for example of a rehearsal")
+    comparing.add_argument("b", metavar="B", help="another event log, for example one that 'isrlab watch' wrote")
+    comparing.add_argument(
+        "--align",
+        nargs=2,
+        metavar="TIME",
+        help="a time in A and a time in B that are the same moment; by default, the first act on a broker that both logs have, the first broker "
+        "that comes or goes in both, or the first change of a leader in both",
+    )
+    comparing.add_argument(
+        "--within",
+        metavar="TIME",
+        default="0s",
+        help="how far apart the times of a change can be, besides the resolution of observed times (default: 0s)",
+    )
+    comparing.add_argument("--json", action="store_true", help="print everything as one JSON document")
+    comparing.set_defaults(command=_compare)
 
     report = commands.add_parser("report", help="summarize event logs with Spark; several logs are compared side by side")
     report.add_argument(
@@ -152,6 +174,28 @@ def _replay(arguments: argparse.Namespace) -> int:
         same = same and replayed.same
         print_lines(lines_of(replayed), flush=True)
     return HELD if same else FAILED
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from scenarios.comparison.comparison_lines import comparison_data, comparison_lines
+    from scenarios.comparison.log_comparison import compare_logs
+    from scenarios.comparison.log_history import read_history
+    from scenarios.logs.log_reader import LogReader
+
+    within = time_of(arguments.within, "--within") or 0
+    a_time, b_time = [time_of(each, "--align") for each in arguments.align or (None, None)]
+    by_hand = None if a_time is None or b_time is None else (a_time, b_time)
+    readers = LogReader(arguments.a), LogReader(arguments.b)
+    a, b = map(read_history, readers)
+    print_messages(*filter(None, (reader.problem() for reader in readers)))
+    compared = compare_logs(a, b, within, by_hand)
+    if arguments.json:
+        import json
+
+        print_json(json.dumps(comparison_data(compared), indent=2) + "\n")
+    else:
+        print_lines(comparison_lines(compared))
+    return HELD if compared.agree else FAILED
 
 
 def _log_export(arguments: argparse.Namespace) -> int:

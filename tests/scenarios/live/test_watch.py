@@ -12,8 +12,12 @@ import attrs
 import pytest
 
 from core.kafka.events import ClusterObserved, EventTuple, IsrExpanded, IsrShrunk, LeaderElected, PartitionChanged, decode, explain
+from core.kafka.ids import TopicPartition
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.events import causes_of, kind_of, seq_of, time_of
+from scenarios.comparison.comparison_lines import comparison_lines
+from scenarios.comparison.log_comparison import compare_logs
+from scenarios.comparison.log_history import Change, Leadership, LogHistory, read_history
 from scenarios.live.facts import LiveBroker, LivePartition, LiveTopic
 from scenarios.live.network.client_properties import ClientProperties
 from scenarios.live.network.cluster_client import ClusterClient
@@ -119,6 +123,27 @@ def test_what_needs_a_simulation_refuses_it(
 ) -> None:
     assert main([words[0], str(watched[0]), *words[1:]]) == 2
     assert "this log is of a watched cluster" in capsys.readouterr().err
+
+
+def test_it_agrees_with_a_log_of_what_the_controller_did(watched: tuple[Path, list[list[Any]]], capsys: pytest.CaptureFixture[str]) -> None:
+    path, changes = watched
+    seen = read_history(LogReader(path))
+    did = LogHistory("controller", seen.release, 0, False, seen.end, brokers=seen.brokers)
+    did.partitions = {tp: states[:2] for tp, states in seen.partitions.items()}
+    for moment, name, leader, isr in changes:
+        states, time = did.partitions[TopicPartition.parse(name)], int(moment * SECOND)
+        before = states[-1]
+        assert isinstance(before.state, Leadership)
+        new = Leadership(before.state.leader if leader is None else leader, tuple(sorted(isr)))
+        states.append(Change(time, time, new, before.epoch + (leader is not None)))
+    # A broker learns of a change a moment after the controller.
+    compared = compare_logs(did, seen, int(0.3 * SECOND), (0, 0))
+    assert compared.agree, list(comparison_lines(compared))
+    assert sum(each.matched for each in compared.partitions.values()) == len(seen.partitions) + len(changes)
+    assert not compare_logs(did, seen, 0, (0, SECOND)).agree
+    capsys.readouterr()
+    assert main(["compare", str(path), str(path)]) == 0
+    assert "watched.jsonl: observed every 500ms, release 4.3" in capsys.readouterr().out
 
 
 # --- the watcher alone -----------------------------------------------------------------------------------------------
