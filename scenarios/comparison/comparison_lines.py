@@ -13,7 +13,7 @@ from scenarios.comparison.log_comparison import Compared, Difference, LogCompari
 from scenarios.comparison.log_history import Change, Leadership, LogHistory, State
 
 MOST_SUBJECTS: Final = 50
-"""The number of partitions and brokers whose differences are printed."""
+"""The number of partitions and brokers whose differences are printed, and of topics and brokers that only one log has."""
 
 MOST_CHANGES: Final = 12
 """The number of differences of a partition or broker that are printed."""
@@ -57,9 +57,10 @@ def comparison_lines(compared: LogComparison) -> Iterator[str]:
     )
     if alone:
         yield ""
-    for (name, what, letter), count in alone.items():
+    named = dict(list(alone.items())[:MOST_SUBJECTS])
+    for (name, what, letter), count in named.items():
         yield f"{name}: {count_of(count, what)} only in {letter}"
-    if more := len(differing) - len(few) - alone.total():
+    if more := len(differing) - len(few) - sum(named.values()):
         yield ""
         yield f"{more:,} more differ; --json lists them"
 

@@ -137,6 +137,14 @@ def test_only_the_time_that_both_logs_have_is_compared() -> None:
     assert "  compared: 40s, from 00:20.000 in A on; outside of it: 4 changes of A" in list(comparison_lines(compared))
 
 
+def test_very_many_differences_are_counted() -> None:
+    a, b = history(*[FAILOVER] * 80, down=(10,)), history(*[moved(FAILOVER, 5)] * 80, down=(10,))
+    b.partitions |= {TopicPartition(f"topic{number}", part): changes([START]) for number in range(60) for part in range(2)}
+    lines = list(comparison_lines(compare_logs(a, b)))
+    assert sum(line.startswith("orders-") for line in lines) == sum(line.endswith(": 2 partitions only in B") for line in lines) == 50
+    assert lines[-1] == "50 more differ; --json lists them"
+
+
 def test_very_many_changes_are_compared_in_time() -> None:
     flapping: list[Row] = [(second, 1, (1, 2) if second % 2 else (1, 2, 3)) for second in range(4_000)]
     fewer = flapping[:1_000] + flapping[1_002:]
