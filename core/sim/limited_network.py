@@ -30,16 +30,20 @@ class Interface:
         carried: the bytes that were accepted so far, including those that wait.
     """
 
-    __slots__ = ("_free", "carried", "rate")
+    __slots__ = ("_free", "_marks", "carried", "rate")
 
     def __init__(self, rate: int) -> None:
         self.rate = rate
         self.carried = 0
         self._free = 0
         """The time at which everything that was accepted is through, in µs times `rate`, so that no rounding adds up."""
+        self._marks = (0, 0, 0)
+        """The current second when the last message was accepted, and what had passed one second before its start, and at its start."""
 
     def carry(self, size: int, now: int) -> tuple[int, int]:
         """Accept a message. Return the times at which its first and its last byte pass, in µs."""
+        if now // SECOND != self._marks[0]:
+            self._marks = self._marks_at(now)
         start = max(now * self.rate, self._free)
         self._free = start + size * SECOND
         self.carried += size
@@ -48,6 +52,28 @@ class Interface:
     def busy(self, now: int) -> int:
         """Return how long the interface works on what was accepted, in µs."""
         return max(0, -(-self._free // self.rate) - now)
+
+    def waiting(self, now: int) -> int:
+        """Return how many of the accepted bytes are not through yet."""
+        return -(-max(0, self._free - now * self.rate) // SECOND)
+
+    def last_second(self, now: int) -> int:
+        """Return how many bytes passed in the last full second of virtual time, at most `rate`. If now is 7.3 s, that is from 6 s to 7 s."""
+        _, before, after = self._marks_at(now)
+        return (after - before) // SECOND
+
+    def _passed(self, time: int) -> int:
+        """Return how many bytes, times `SECOND`, had passed at a time since which no message was accepted."""
+        return self.carried * SECOND - max(0, self._free - time * self.rate)
+
+    def _marks_at(self, now: int) -> tuple[int, int, int]:
+        """Return the marks of the current second. They are known if a message has been accepted in it."""
+        second = now // SECOND
+        known, _, at_start = self._marks
+        if second == known:
+            return self._marks
+        before = at_start if second == known + 1 else self._passed((second - 1) * SECOND)
+        return second, before, self._passed(second * SECOND)
 
 
 class LimitedNetwork(Network):

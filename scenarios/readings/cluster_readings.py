@@ -11,6 +11,7 @@ from core.kafka.health import PartitionStatus, is_at_min_isr, is_offline, is_und
 from core.kafka.ids import TopicPartition
 from core.lab.metrics.zone_traffic import KINDS as TRAFFIC_KINDS
 from core.lab.metrics.zone_traffic import ZoneTraffic
+from core.lab.views.broker_view import NetworkUse
 from core.lab.views.partition_view import PartitionView
 from core.sim.events import seq_of
 from scenarios.readings.partition_readings import _of_partition
@@ -25,6 +26,10 @@ def _of_broker(take: Callable[[Any], Any]) -> Callable[..., Any]:
         return None
 
     return read
+
+
+def _of_interface(take: Callable[[NetworkUse], int]) -> Callable[..., Any]:
+    return _of_broker(lambda view: None if view.network is None else take(view.network))
 
 
 def _count(holds: Callable[[PartitionView], bool]) -> Callable[..., Any]:
@@ -56,6 +61,16 @@ BROKER_READINGS: Final = (
     Reading("state", ("broker",), WORD, "the state of a broker's process", _of_broker(lambda view: str(view.state)), _STATES),
     Reading("fenced", ("broker",), BOOL, "whether the controller has fenced a broker", _of_broker(lambda view: view.fenced)),
     Reading("leaders", ("broker",), NUMBER, "the number of partitions that a broker leads", _of_broker(lambda view: view.leaders)),
+    Reading(
+        "utilization-out", ("broker",), NUMBER,
+        "the share of a limited bandwidth that a broker used for sending in the last full second of virtual time, in percent, rounded down",
+        _of_interface(lambda use: use.out_percent), ages=True,
+    ),
+    Reading(
+        "utilization-in", ("broker",), NUMBER,
+        "the share of a limited bandwidth that a broker used for receiving in the last full second of virtual time, in percent, rounded down",
+        _of_interface(lambda use: use.in_percent), ages=True,
+    ),
 )  # fmt: skip
 
 CLUSTER_READINGS: Final = (

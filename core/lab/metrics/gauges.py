@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from core.kafka.broker.broker_state import BrokerState
 from core.lab.metrics import CONTROLLER
 from core.lab.metrics.observer import Sample
+from core.lab.views.view_builder import network_use
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
@@ -23,6 +24,10 @@ PURGATORY: Final = "kafka.server:type=DelayedOperationPurgatory,name={name},dela
 LATE_TRANSACTIONS: Final = "kafka.server:type=ReplicaManager,name=PartitionsWithLateTransactionsCount"
 
 MAX_DIRTY_PERCENT: Final = "kafka.log:type=LogCleanerManager,name=max-dirty-percent"
+
+
+INTERFACE: Final = "isrlab.network:type=Interface,name={name},direction={direction}"
+"""The gauges of a network interface of limited bandwidth. Kafka has none of them, because the operating system counts these bytes."""
 
 
 def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
@@ -37,6 +42,7 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
         found.extend(_transactions(broker, cluster.now))
         if any(config.compact for config in broker.log_manager.configs.values()):
             found.append(Sample(MAX_DIRTY_PERCENT, broker.id, (("Value", int(100 * broker.log_manager.cleaner.dirtiest)),)))
+        found.extend(_network(cluster, broker))
         if not cluster.zookeeper:
             found.append(
                 Sample(
@@ -55,6 +61,15 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
         found.append(Sample(name + "LastAppliedRecordOffset", CONTROLLER, (("Value", applied),)))
         found.append(Sample(name + "LastCommittedRecordOffset", CONTROLLER, (("Value", committed),)))
     return sorted(found, key=lambda sample: (sample.name, sample.broker))
+
+
+def _network(cluster: ClusterNodes, broker: Broker) -> Iterator[Sample]:
+    """Yield which share of a limited bandwidth was used in the last full second, and how many bytes wait, for each direction."""
+    use = network_use(cluster, broker.address)
+    if use is not None:
+        for direction, passed, waiting in (("out", use.sent, use.to_send), ("in", use.received, use.to_receive)):
+            yield Sample(INTERFACE.format(name="Utilization", direction=direction), broker.id, (("Value", passed / use.rate),))
+            yield Sample(INTERFACE.format(name="BytesWaiting", direction=direction), broker.id, (("Value", waiting),))
 
 
 def _transactions(broker: Broker, now: int) -> Iterator[Sample]:

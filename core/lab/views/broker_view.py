@@ -2,10 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
 from core.sim.repr_mixin import ReprMixin
+
+BUSY: Final = 80
+"""The share of a bandwidth, in percent, from which an interface counts as busy, and determines how long copies take. With the limits of a
+fetch, it is not used fully even if nothing else delays a follower, because nothing is under way between two fetches.
+"""
+
+
+@attrs.frozen(repr=False)
+class NetworkUse(ReprMixin):
+    """How a broker uses a network interface of limited bandwidth.
+
+    Attributes:
+        rate: the bytes per second that the interface can send, and that it can receive.
+        sent, received: the bytes that passed in the last full second of virtual time, at most `rate`.
+        to_send, to_receive: the bytes that wait for the interface, including what it works on.
+    """
+
+    rate: int
+    sent: int
+    received: int
+    to_send: int
+    to_receive: int
+
+    @property
+    def out_percent(self) -> int:
+        """The share of the bandwidth that was used for sending, in percent, rounded down."""
+        return 100 * self.sent // self.rate
+
+    @property
+    def in_percent(self) -> int:
+        """The share of the bandwidth that was used for receiving, in percent, rounded down."""
+        return 100 * self.received // self.rate
 
 
 @attrs.frozen(repr=False)
@@ -25,6 +59,7 @@ class BrokerView(ReprMixin):
         log_dirs: the number of log directories.
         failed_dirs: the failed log directories, numbered from 1.
         disk_delay_us: how much longer each write takes than on a normal disk.
+        network: how the broker uses its network interface; None if the bandwidth is not limited.
     """
 
     id: int
@@ -39,6 +74,7 @@ class BrokerView(ReprMixin):
     log_dirs: int = 1
     failed_dirs: tuple[int, ...] = ()
     disk_delay_us: int = 0
+    network: NetworkUse | None = None
 
     @property
     def up(self) -> bool:

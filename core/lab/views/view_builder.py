@@ -17,7 +17,7 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings.settings import render_value
-from core.lab.views.broker_view import BrokerView, LinkView, VoterView
+from core.lab.views.broker_view import BrokerView, LinkView, NetworkUse, VoterView
 from core.lab.views.client_view import BatchingView, ConsumerView, ProducerView
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.group_views import consumption_views, group_views, member_views
@@ -25,6 +25,7 @@ from core.lab.views.partition_health import partition_health
 from core.lab.views.partition_view import PartitionView, ReplicaView, TopicView
 from core.lab.views.process_views import process_views
 from core.lab.views.service_views import retry_views, service_views
+from core.sim.limited_network import LimitedNetwork
 from core.sim.repr_mixin import ReprMixin
 
 if TYPE_CHECKING:
@@ -53,7 +54,22 @@ def broker_view(cluster: ClusterNodes, broker: Broker) -> BrokerView:
         log_dirs=len(broker.disk.dirs),
         failed_dirs=broker.disk.failed_dirs,
         disk_delay_us=broker.log_directories.slow,
+        network=network_use(cluster, broker.address),
     )
+
+
+def network_use(cluster: ClusterNodes, node: str) -> NetworkUse | None:
+    """Return how a node uses its network interface; None if its bandwidth is not limited."""
+    network = cluster.network
+    if not isinstance(network, LimitedNetwork) or node not in network.rates:
+        return None
+    now = cluster.now
+    passed, waiting = [], []
+    for interfaces in (network.sending, network.receiving):
+        interface = interfaces.get(node)
+        passed.append(0 if interface is None else interface.last_second(now))
+        waiting.append(0 if interface is None else interface.waiting(now))
+    return NetworkUse(network.rates[node], *passed, *waiting)
 
 
 def _replica_view(

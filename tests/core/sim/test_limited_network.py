@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Final
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.sim.agenda import Agenda
 from core.sim.kernel_messages import Arriving
-from core.sim.limited_network import LimitedNetwork
+from core.sim.limited_network import Interface, LimitedNetwork
 from core.sim.random_stream import RandomStream
 from core.sim.units import SECOND
 
@@ -82,6 +83,40 @@ def test_bytes_that_were_sent_have_arrived_or_are_under_way(sent: list[Sent], ra
     here = sum(size for _, (*_, size) in arrived)
     under_way = sum(entry.message.size if isinstance(entry.message, Arriving) else entry.message[3] for entry in network.agenda.entries)
     assert gone == here + under_way
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 900_000), st.integers(1, 2_000_000)), min_size=1, max_size=20), st.integers(1, 3_000_000))
+def test_what_passes_in_a_second_is_at_most_the_rate_and_is_all_that_was_accepted(steps: list[tuple[int, int]], rate: int) -> None:
+    """Reading the utilization in between changes nothing, and the seconds add up to everything that is through."""
+    interface, often = Interface(rate), Interface(rate)
+    accepted = list(accumulate(steps, lambda at, step: (at[0] + step[0], step[1])))
+    seconds = []
+    for second in range(accepted[-1][0] // SECOND + 2):
+        for time, size in accepted:
+            if second * SECOND <= time < (second + 1) * SECOND:
+                assert interface.carry(size, time) == often.carry(size, time)
+                often.last_second(time)
+        end = (second + 1) * SECOND
+        seconds.append(often.last_second(end))
+        assert 0 <= seconds[-1] <= rate
+        assert often.last_second(end + SECOND - 1) == seconds[-1], "until the next second is full"
+    whole = interface.carried - interface.waiting(len(seconds) * SECOND)
+    assert whole <= sum(seconds) + len(seconds)
+    assert sum(seconds) <= whole + 1
+    assert interface.last_second(len(seconds) * SECOND) == seconds[-1]
+
+
+def test_the_utilization_of_a_steady_stream_is_its_bits_by_the_bandwidth() -> None:
+    """1,000 bytes every 4 ms are 250,000 bytes per second: a quarter of 8 Mb/s. What comes faster than the rate uses all of it."""
+    interface = Interface(8_000_000 // 8)
+    for time in range(0, 3 * SECOND, 4_000):
+        interface.carry(1_000, time)
+    assert [interface.last_second(time) * 8 for time in (3 * SECOND - 1, 3 * SECOND)] == [2_000_000, 2_000_000]
+    interface.carry(2_500_000, 3 * SECOND)
+    used = [interface.last_second(3 * SECOND + after * SECOND) for after in (0, 1, 2, 3, 4, 5)]
+    assert used == [250_000, 1_000_000, 1_000_000, 500_000, 0, 0]
+    assert [interface.waiting(3 * SECOND + after * SECOND) for after in (0, 1, 2, 3)] == [2_500_000, 1_500_000, 500_000, 0]
 
 
 @pytest.mark.parametrize(("out", "into"), [(1_000_000, 4_000_000), (4_000_000, 1_000_000), (1_000_000, 1_000_000)])

@@ -9,7 +9,7 @@ from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, Run, Term
 from core.lab.audit.audit_report import AccountComparison, AuditReport
-from core.lab.views.broker_view import BrokerView
+from core.lab.views.broker_view import BrokerView, NetworkUse
 from core.lab.views.client_view import BatchingView, ConsumerView, ProcessView, ProducerView
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.group_view import ConsumptionView, GroupMemberView, GroupView, MemberView
@@ -68,7 +68,18 @@ class Still:
         )
         self.by_tp = {ORDERS: led, LONELY: partition(LONELY, -1, (3,), (replica(3, "offline", 9, 8),))}
         brokers = tuple(
-            BrokerView(broker, None, BrokerState.STOPPED if broker == 3 else BrokerState.RUNNING, broker == 3, 1, int(broker == 1), 2, 1, 0)
+            BrokerView(
+                broker,
+                None,
+                BrokerState.STOPPED if broker == 3 else BrokerState.RUNNING,
+                broker == 3,
+                1,
+                int(broker == 1),
+                2,
+                1,
+                0,
+                network=NetworkUse(1_000, 977, 400, 5, 0) if broker == 2 else None,
+            )
             for broker in (1, 2, 3)
         )
         producer = ProducerView(

@@ -9,6 +9,7 @@ from core.kafka.health import STALL_BOUND
 from core.kafka.transaction.transaction_state import TransactionState
 from core.sim.units import SECOND
 from scenarios.conditions.condition_parser import parse_condition
+from scenarios.exploration.goal import Goal
 from scenarios.readings.all_readings import ALL_READINGS, READINGS
 from scenarios.readings.client_readings import TRANSACTION_STATES
 from tests.scenarios.readings.still import LONELY, NAMES, ORDERS, Still, partition, replica
@@ -53,6 +54,14 @@ def test_the_state_of_a_transactional_id_is_the_last_one_that_was_written() -> N
         assert parse_condition(text, NAMES).holds(still), text
     assert not parse_condition("txn(unknown) == ongoing", NAMES).holds(still)
     assert set(TRANSACTION_STATES) == {state.value for state in TransactionState}
+
+
+def test_utilization_is_rounded_down_exists_only_with_a_limit_and_can_be_a_goal() -> None:
+    still = Still()
+    both = parse_condition("utilization-out(2) == 97 and utilization-in(b2) == 40", NAMES)
+    assert both.holds(still)
+    assert not parse_condition("utilization-out(1) >= 0", NAMES).holds(still)
+    assert Goal(both).ages, "a search checks it again when nothing but time has passed"
 
 
 def test_percentiles_count_what_was_never_answered() -> None:
