@@ -25,6 +25,7 @@ from core.sim.state.snapshot import Snapshot
 if TYPE_CHECKING:
     from core.lab.reports.durability_report import DurabilityReport
     from core.lab.reports.group_report import GroupReport
+    from core.lab.reports.network_report import CatchUp
     from core.lab.reports.partition_detail import PartitionDetail
     from core.lab.reports.segment_report import SegmentReport
     from core.lab.reports.traffic_report import TrafficReport
@@ -159,3 +160,9 @@ class Cluster(ClusterNodes):
         from core.lab.reports.segment_report import segment_report
 
         return segment_report(self, tp, broker, offset, timestamp)
+
+    def catch_ups(self, broker: int) -> tuple[CatchUp, ...]:
+        """Return what waits for the network interface of a broker, and how long it will take."""
+        from core.lab.reports.network_report import catch_ups
+
+        return catch_ups(self, broker)

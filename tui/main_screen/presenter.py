@@ -15,6 +15,7 @@ from core.lab.act_sentences import sentence
 from core.lab.history.branch import Bookmark, Mark
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.spec import Pace
+from core.lab.views.broker_view import BrokerView
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from core.sim.events import first_cause
@@ -236,7 +237,7 @@ class Presenter:
                 "< goes to its cause" if first_cause(context.event) else "",
             )
         if context.focus == "brokers" and context.broker is not None:
-            return f"Broker b{context.broker.id}", paint_broker(context.broker, frame.view, paint, width), ""
+            return f"Broker b{context.broker.id}", self._broker_in_full(frame, context.broker, paint, width), ""
         if context.partition is not None:
             return "Partition", self._partition_in_full(frame, context.partition, paint, width, rows), ""
         return "Nothing selected", [], ""
@@ -245,6 +246,11 @@ class Presenter:
         """Paint the details of a partition, including the reasons why replicas left its ISR and the outcome of an unclean election."""
         left, unclean = self.isr_reasons.of(p, frame.event_buffer), self.unclean_words(frame, p)
         return paint_partition(p, frame.view, paint, width, rows, left=left, unclean=unclean)
+
+    def _broker_in_full(self, frame: Frame, b: BrokerView, paint: Palette, width: int) -> list[Strip]:
+        """Paint the details of a broker, including what waits for its network interface."""
+        catch_ups = self.loaded.session.reports.catch_ups(b.id) if b.network is not None else ()
+        return paint_broker(b, frame.view, paint, width, catch_ups)
 
     def _everything_in_full(self, frame: Frame, context: ActionContext, paint: Palette, width: int) -> tuple[str, list[Strip], str]:
         """Paint the partition, the broker, and the event, stacked vertically. If no event is selected, paint the last notable event."""
@@ -256,7 +262,7 @@ class Presenter:
         if context.partition is not None:
             lines += self._partition_in_full(frame, context.partition, paint, width)
         if context.broker is not None:
-            section(f"Broker b{context.broker.id}", paint_broker(context.broker, frame.view, paint, width))
+            section(f"Broker b{context.broker.id}", self._broker_in_full(frame, context.broker, paint, width))
         ring = frame.event_buffer.ring(NOTABLE)
         event = context.event if context.event is not None else ring.at(ring.total - 1) if ring.total else None
         if event is not None:

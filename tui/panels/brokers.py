@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, broker_address
-from core.lab.views.broker_view import BrokerView
+from core.lab.views.broker_view import BUSY, BrokerView
 from core.lab.views.cluster_view import ClusterView
 from core.sim.units import format_duration
 from tui.analysis.faults import faults_at
@@ -163,6 +163,14 @@ def paint_brokers(
     return lines[:height]
 
 
+def busy_word(broker: BrokerView) -> str:
+    """Return the direction in which a broker's network interface is busy, and how busy, for example `out 100%`; empty if it is not."""
+    use = broker.network
+    if use is None or max(use.out_percent, use.in_percent) < BUSY:
+        return ""
+    return f"out {use.out_percent}%" if use.out_percent >= use.in_percent else f"in {use.in_percent}%"
+
+
 def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: int | None, focused: bool, heartbeats: bool) -> list[Strip]:
     rows = [Row(), Row(), Row()]
     newest = max((b.metadata_offset for b in view.brokers), default=0)
@@ -179,6 +187,8 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
             third = [(_that_fit(faults, each - 3), paint.warn)]
         elif silent:
             third = [(f"silent for {format_duration(broker.silent_us // 100_000 * 100_000)}", paint.warn)]
+        elif busy := busy_word(broker):
+            third = [(f"network {busy}", paint.warn)]
         elif stale:
             third = [(f"metadata {behind} behind", paint.warn)]
         else:
@@ -268,6 +278,7 @@ def _chips(
     faulty = {}
     if view.cut_links or view.held_links or view.changed_links or any(b.disk_delay_us or b.failed_dirs for b in view.brokers):
         faulty = {b.id: _in_a_word([fault.word for fault in faults_at(view, broker_address(b.id))]) for b in order[first:end]}
+    faulty |= {b.id: busy for b in order[first:end] if not faulty.get(b.id) and (busy := busy_word(b))}
     cells: list[tuple[Row, bool]] = [
         (_chip(b, paint, b.id == selected, each, faulty.get(b.id, "")), b.id == selected) for b in order[first:end]
     ]
@@ -293,7 +304,7 @@ def _shown(view: ClusterView) -> tuple[object, ...]:
     return (
         [
             (b.id, b.state, b.fenced, b.leaders, b.replicas, b.metadata_offset, b.broker_epoch, b.silent_us // 100_000 if b.silent_us > _LATE else 0,
-             b.disk_delay_us, b.failed_dirs)
+             b.disk_delay_us, b.failed_dirs, busy_word(b))
             for b in view.brokers
         ],
         view.cut_links, view.held_links, view.changed_links, view.loss_ppm, view.controller, view.controller_epoch, view.majority, view.voters,

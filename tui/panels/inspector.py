@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from textual.strip import Strip
@@ -12,11 +12,13 @@ from core.kafka.events import KINDS, EventTuple
 from core.kafka.health import PartitionStatus, is_under_min_isr
 from core.kafka.ids import broker_address
 from core.lab.act_sentences import sentence
-from core.lab.views.broker_view import BrokerView
+from core.lab.reports.network_report import CatchUp
+from core.lab.views.broker_view import BUSY, BrokerView, NetworkUse
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView, ReplicaView
 from core.sim.events import first_cause, kind_of, seq_of, time_of
 from core.sim.units import SECOND, format_clock, format_duration
+from scenarios.language.values import write_rate
 from scenarios.releases import release_named
 from tui.analysis.per_state_cache import cached_per_state
 from tui.panels.brokers import links_of
@@ -29,6 +31,9 @@ from tui.rendering.states import broker_state, partition_status, registration, r
 
 MOST_HOLDERS: Final = 3
 """The maximum number of replicas that are named individually if they hold a high watermark back."""
+
+SHORT_QUEUE: Final = 5
+"""What passes a network interface in this fraction of a second is not worth mentioning while it waits."""
 
 _NOBODY: Final[Mapping[int, str]] = {}
 
@@ -240,8 +245,36 @@ def _replica(p: PartitionView, replica: ReplicaView, paint: Palette, name: int, 
     return row.strip(width)
 
 
-def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -> list[Strip]:
-    """Paint a broker: its process, registration, partitions, and links."""
+def amount(size: int) -> str:
+    """Format a number of bytes in the units of bandwidths, for example `12 MB`."""
+    units = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+    unit, word = next(((unit, word) for unit, word in units if 2_000 * size >= 1_999 * unit), (1, "B"))  # 999.6 kB are 1 MB
+    return f"{size / unit:.3g} {word}"
+
+
+def network_sentence(use: NetworkUse) -> str:
+    """Return a sentence that says how much of its bandwidth a broker uses, and what waits for the interface."""
+    said = f"network {write_rate(use.rate)}: sends at {use.out_percent} %, receives at {use.in_percent} %"
+    for waiting, to in ((use.to_send, "be sent"), (use.to_receive, "be received")):
+        if waiting * SHORT_QUEUE >= use.rate:
+            said += f"; {amount(waiting)} wait to {to}"
+    return said
+
+
+def catch_up_sentence(b: int, catch_up: CatchUp) -> str:
+    """Return a sentence that says who waits for a broker's interface, how much is missing, and how long it will take."""
+    others = in_a_sentence([f"b{other}" for other in catch_up.others[:MOST_HOLDERS]])
+    if len(catch_up.others) > MOST_HOLDERS:
+        others = f"{len(catch_up.others)} brokers"
+    copies = "1 partition" if catch_up.partitions == 1 else f"{catch_up.partitions:,} partitions"
+    whose = f"{others} catch{'' if len(catch_up.others) > 1 else 'es'} up on" if catch_up.outgoing else f"b{b} catches up from {others} on"
+    takes = format_duration(max(SECOND, (catch_up.takes + SECOND // 2) // SECOND * SECOND))
+    ends = "no end, because new records come as fast" if catch_up.takes < 0 else f"about {takes} more"
+    return f"{whose} {copies}: {amount(catch_up.behind)} behind, {ends}."
+
+
+def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int, catch_ups: Sequence[CatchUp] = ()) -> list[Strip]:
+    """Paint a broker: its process, registration, partitions, network interface, and links."""
     glyph, word, style = broker_state(b, paint)
     lines = [
         Row()
@@ -251,6 +284,11 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
         .add(f"  log directory {', '.join(map(str, b.failed_dirs))} of {b.log_dirs} failed" if b.failed_dirs else "", paint.bad)
         .strip(width)
     ]
+    for catch_up in catch_ups:  # they come first, so that they are also shown where there is little room
+        for line in wrap(catch_up_sentence(b.id, catch_up), width - 2):
+            lines.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
+    if b.network is not None and catch_ups:
+        lines += _network(b.network, paint, width)
     led, out = cached_per_state(
         view,
         ("of", b.id),
@@ -276,6 +314,8 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
         text += f"; last heartbeat {format_duration(b.silent_us // 1_000 * 1_000)} ago"
     for line in wrap(text, width - 2):
         lines.append(Row().add(" " + line, paint.muted).strip(width))
+    if b.network is not None and not catch_ups:
+        lines += _network(b.network, paint, width)
     cut = links_of(view, broker_address(b.id))
     lines.append(Row().add(" faults: " + ", ".join(cut) if cut else " all links work", paint.warn if cut else paint.muted).strip(width))
     for label, which in (("leads", led), ("not in sync for", out)):
@@ -283,6 +323,11 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
             for line in wrap(f"{label} " + " ".join(map(str, which[:60])), width - 2):
                 lines.append(Row().add(" ", paint.text).join(colored(line, paint, paint.muted)).strip(width))
     return lines
+
+
+def _network(use: NetworkUse, paint: Palette, width: int) -> list[Strip]:
+    style = paint.warn if max(use.out_percent, use.in_percent) >= BUSY else paint.muted
+    return [Row().add(" " + line, style).strip(width) for line in wrap(network_sentence(use), width - 2)]
 
 
 def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | None], paint: Palette, width: int) -> list[Strip]:

@@ -20,6 +20,7 @@ from core.sim.state.snapshot import Snapshot
 if TYPE_CHECKING:
     from core.lab.reports.durability_report import DurabilityReport
     from core.lab.reports.group_report import GroupReport
+    from core.lab.reports.network_report import CatchUp
     from core.lab.reports.partition_detail import PartitionDetail
     from core.lab.reports.segment_report import SegmentReport
     from core.lab.reports.traffic_report import TrafficReport
@@ -38,6 +39,7 @@ class ClusterReports(Protocol):
     def segment_report(
         self, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None
     ) -> SegmentReport | None: ...
+    def catch_ups(self, broker: int) -> tuple[CatchUp, ...]: ...
 
 
 class ClusterLike(ClusterReports, Protocol):

@@ -8,6 +8,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
+from core.lab.metrics.gauges import INTERFACE, cluster_gauges
 from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
@@ -58,6 +59,43 @@ def test_without_a_limit_it_takes_round_trips_only() -> None:
     backlog, took = catch_up(cluster(0), 4_000)
     assert backlog > 80_000_000
     assert took < 1
+
+
+@pytest.mark.parametrize(("replicas", "passed"), [((1, 2), 9_900_000), ((1, 2, 3), BANDWIDTH)])
+def test_the_report_of_an_interface_says_how_long_it_will_be_busy(replicas: tuple[int, ...], passed: int) -> None:
+    """It is right even if another follower in sync uses the interface of the leader, too."""
+    made = cluster(BANDWIDTH, replicas)
+    late = replicas[-1]
+    made.do(acts.Load("orders", 4_000, acks="1", bytes=1_000, every=10_000))
+    made.run_until(5 * SECOND)
+    assert [made.view().broker(broker).network.out_percent for broker in replicas] == [40 * (len(replicas) - 1)] + [0] * (len(replicas) - 1)
+    assert [made.view().broker(broker).network.in_percent for broker in replicas] == [40] * len(replicas)
+    assert made.catch_ups(1) == (), "nothing is missing"
+    made.do(acts.Shutdown(late))
+    made.run_until(15 * SECOND)
+    made.do(acts.Start(late))
+    made.run_until(20 * SECOND)
+    (catch_up,) = made.catch_ups(1)
+    assert (catch_up.outgoing, catch_up.others, catch_up.partitions) == (True, (late,), 1)
+    assert catch_up.inflow == 4_000_000 * (len(replicas) - 1)
+    assert catch_up.passed == pytest.approx(passed, rel=0.005)
+    samples = {sample.name: sample.attributes for sample in cluster_gauges(made) if sample.broker == 1}
+    assert samples[INTERFACE.format(name="Utilization", direction="out")] == (("Value", catch_up.passed / BANDWIDTH),)
+    assert samples[INTERFACE.format(name="BytesWaiting", direction="out")] == (("Value", made.view().broker(1).network.to_send),)
+    of_followers = [each for broker in replicas[1:] for each in made.catch_ups(broker)]
+    assert [each.others for each in of_followers] == ([(1,)] if len(replicas) == 2 else []), "two share what the leader sends"
+    began = made.now
+    while made.catch_ups(1):
+        made.run_until(made.now + SECOND // 10)
+    less = 4_000_000 * SECOND // (catch_up.passed - catch_up.inflow)  # the last second of the backlog no longer counts
+    assert (made.now - began) == pytest.approx(catch_up.takes - less, rel=0.05)
+
+
+def test_without_a_limit_there_is_no_utilization() -> None:
+    made = cluster(0)
+    assert made.view().broker(1).network is None
+    assert made.catch_ups(1) == ()
+    assert not [sample for sample in cluster_gauges(made) if sample.name.startswith("isrlab.network")]
 
 
 def test_a_follower_that_catches_up_slows_the_acknowledgments_of_others() -> None:

@@ -20,7 +20,9 @@ from core.lab import acts
 from core.lab.act_sentences import sentence
 from core.lab.cluster import Cluster
 from core.lab.history.event_buffer import EventBuffer, EventRing
+from core.lab.reports.network_report import CatchUp
 from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.views.broker_view import NetworkUse
 from core.lab.views.client_view import ProducerView
 from core.lab.views.partition_view import PartitionView
 from core.sim.units import SECOND
@@ -267,6 +269,25 @@ def test_a_broker_in_full() -> None:
     lines = text(paint_broker(fake.view().broker(2), fake.view(), COLOR, 80))
     assert "faults: cut ↔ b3" in lines
     assert "leads orders-1" in lines
+
+
+def test_a_broker_with_a_limited_bandwidth_says_who_waits_for_it() -> None:
+    view = cluster().view()
+    busy = attrs.evolve(view.broker(2), network=NetworkUse(10_000_000, 10_000_000, 4_099_999, 1_680_000, 9_000))
+    from_it = CatchUp(True, (1, 3), 12, 640_000_000, 10_000_000, 4_000_000)
+    to_it = CatchUp(False, (1,), 1, 999_600, 9_000_000, 9_000_000)
+    lines = text(paint_broker(busy, view, COLOR, 100, (from_it, to_it))).splitlines()
+    assert [line.strip() for line in lines[1:4]] == [
+        "b1 and b3 catch up on 12 partitions: 640 MB behind, about 1m47s more.",
+        "b2 catches up from b1 on 1 partition: 1 MB behind, no end, because new records come as fast.",
+        "network 10MB/s: sends at 100 %, receives at 40 %",
+    ]
+    longer = attrs.evolve(busy, network=attrs.evolve(busy.network, to_send=30_000_000))
+    assert "network 10MB/s: sends at 100 %, receives at 40 %; 30 MB wait to be sent" in text(paint_broker(longer, view, COLOR, 100))
+    assert "network" not in text(paint_broker(view.broker(2), view, COLOR, 100))
+    view = attrs.evolve(view, brokers=(view.broker(1), busy, view.broker(3)))
+    assert "network out 100%" in text(paint_brokers(view, COLOR, (120, 4), selected=1, focused=True, cards=True))
+    assert "b2 up out 100%" in text(paint_brokers(view, COLOR, (80, 3), selected=1, focused=True, cards=False))
 
 
 def test_a_broker_that_was_unregistered_has_no_epoch() -> None:
