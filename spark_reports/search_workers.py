@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Final
 
+from scenarios.exploration.execution.slices import play_slice
 from scenarios.exploration.player import REPEATS, Run, Runs, Task
 from scenarios.exploration.request import Request
-from scenarios.exploration.slices import play_slice
 from spark_reports.spark.small_jobs import JOBS, cores_of, results_of
 from spark_reports.thread_pool import pool_of
 

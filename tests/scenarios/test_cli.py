@@ -132,7 +132,7 @@ def test_scenarios_are_listed_by_tag(capsys: pytest.CaptureFixture[str]) -> None
     assert "a2-racks" in names
     assert names == [header.name for header in catalogue.headers() if "racks" in header.tags]
     assert main(["scenarios", "list", "--names", "--tag", "racks", "--tag", "consumers"]) == 0
-    assert set(capsys.readouterr().out.splitlines()) == {"b4-follower-reads", "b4-follower-reads-stand-still"}
+    assert set(capsys.readouterr().out.splitlines()) == {"b4-cross-zone-bytes", "b4-follower-reads", "b4-follower-reads-stand-still"}
     assert main(["scenarios", "list", "--tag", "raks"]) == 2
     assert capsys.readouterr().err == "isrlab: unknown tag 'raks'; did you mean 'racks'?\n"
     assert main(["scenarios", "list", "--tag", "racks", "--tag", "mysql"]) == 2

@@ -168,7 +168,7 @@ def _explore(arguments: argparse.Namespace) -> int:
 def _plays(request: Request, processes: int, master: str | None, conf: Sequence[str]) -> Iterator[Plays | None]:
     """Return what plays the runs; None to play them in this process."""
     if master is None:
-        from scenarios.exploration.processes import Processes
+        from scenarios.exploration.execution.processes import Processes
 
         with Processes(request, processes) if processes > 1 else contextlib.nullcontext() as plays:
             yield plays

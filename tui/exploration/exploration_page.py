@@ -21,7 +21,7 @@ from tui.rendering.rows import Row, blank, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 
 if TYPE_CHECKING:
-    from scenarios.exploration.beside import SearchBeside
+    from scenarios.exploration.execution.beside import SearchBeside
     from scenarios.exploration.exploration import Counterexample
 
 KEYS = "⏎ plays it · e evidence · s saves · ! another search"

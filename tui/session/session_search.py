@@ -20,7 +20,7 @@ from core.sim.events import seq_of, time_of
 if TYPE_CHECKING:
     from core.kafka.release import Release
     from core.lab.spec import ClusterSpec
-    from scenarios.exploration.beside import SearchBeside
+    from scenarios.exploration.execution.beside import SearchBeside
     from scenarios.exploration.exploration import Counterexample
 
 GOAL: Final = "lost > 0"
@@ -69,7 +69,7 @@ class SessionSearch:
 
     def begin(self, goal: str) -> None:
         """Search from the present moment, and end the former search."""
-        from scenarios.exploration.beside import SearchBeside
+        from scenarios.exploration.execution.beside import SearchBeside
         from scenarios.exploration.request import Request
         from scenarios.exploration.start import Start
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.sim.units import SECOND
-from scenarios.exploration.beside import SearchBeside, Told
 from scenarios.exploration.evidence import evidence, evidence_as_data
+from scenarios.exploration.execution.beside import SearchBeside, Told
 from scenarios.exploration.exploration import Exploration
 from scenarios.exploration.request import Request
 from tests.scenarios.exploration.test_explore import start

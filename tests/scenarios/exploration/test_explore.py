@@ -21,11 +21,11 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.situation import key_of, situations
 from core.sim.units import SECOND
 from scenarios.conditions.condition_parser import parse_condition
+from scenarios.exploration.execution.processes import Processes
 from scenarios.exploration.exploration import Exploration, explore
 from scenarios.exploration.goal import Goal, mend
 from scenarios.exploration.menu import FAULTS, remedies
 from scenarios.exploration.player import Bounds, Moment, Run, Task
-from scenarios.exploration.processes import Processes
 from scenarios.exploration.request import Request
 from scenarios.exploration.search import Layer, Search
 from scenarios.exploration.start import Start

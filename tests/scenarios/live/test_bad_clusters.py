@@ -26,8 +26,6 @@ from scenarios.releases import release_named
 from tests.scenarios.live.recording import Exchange, FakeBrokers, Recording, load
 from tui.cli import main
 
-pytest.importorskip("kafka", reason="the lock of the tests has kafka-python; run make venv")
-
 HIDDEN = "hunter2"
 
 

@@ -26,8 +26,6 @@ from tests.scenarios.live.real_cluster import read
 from tests.scenarios.live.recording import FakeBrokers, Recording, load
 from tui.cli import main
 
-pytest.importorskip("kafka", reason="the lock of the tests has kafka-python; run make venv")
-
 VERSIONS = {"4.3.1": "4.3", "3.9.1": "3.9", "2.8.2": "2.8"}
 
 

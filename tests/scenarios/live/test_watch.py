@@ -31,8 +31,6 @@ from scenarios.releases import release_named
 from tests.scenarios.live.recording import FakeBrokers, load
 from tui.cli import main
 
-pytest.importorskip("kafka", reason="the lock of the tests has kafka-python; run make venv")
-
 SPEC = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)))
 SECOND = 1_000_000
 

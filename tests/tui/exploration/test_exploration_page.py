@@ -13,7 +13,7 @@ from core.kafka.release import CURRENT
 from core.kafka.topic_spec import TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.units import SECOND
-from scenarios.exploration.beside import SearchBeside, Told
+from scenarios.exploration.execution.beside import SearchBeside, Told
 from scenarios.exploration.exploration import Exploration
 from scenarios.language.script import read_script
 from scenarios.running.runner import run_scenario
