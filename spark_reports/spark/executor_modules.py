@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -33,9 +34,11 @@ def ship_modules(spark: SparkSession, master: str | None, *more: str) -> Iterato
     own = ("core", "scenarios", *more)
     packages = [*(root / name for name in own), *(Path(str(module.__file__)).parent for module in (attr, attrs))]
     with tempfile.TemporaryDirectory(prefix="isrlab-ship-") as scratch:
-        path = Path(scratch) / "isrlab.zip"
-        with zipfile.PyZipFile(str(path), "w", zipfile.ZIP_DEFLATED) as archive:
+        written = Path(scratch) / "isrlab.zip"
+        with zipfile.PyZipFile(str(written), "w", zipfile.ZIP_DEFLATED) as archive:
             for package in packages:
                 archive.writepy(str(package))
+        # Executors can keep the zip files of several sessions in one directory, so files that differ need different names.
+        path = written.rename(written.with_stem(f"isrlab-{hashlib.sha256(written.read_bytes()).hexdigest()[:16]}"))
         spark.addArtifacts(str(path), pyfile=True)
         yield

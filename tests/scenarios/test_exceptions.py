@@ -17,7 +17,7 @@ MISTAKE: Final = ScriptError(Place("s.yaml", 3, 4), "timeline[1]", "unknown word
 ARGUMENTS: Final[dict[str, Any]] = {
     "code": "NOT_CONTROLLER", "message": "words", "offset": 3, "problem": "unknown", "remedy": "use another", "place": Place("s", 1, 2), "field": "f",
     "mistakes": [MISTAKE], "unread": True, "source": "s", "line": 7, "event": (1, 2, 0, "kind"), "stamp": (1, 2, 0, "kind"), "number": 15,
-    "wrong": BrokenPipeError(32, "Broken pipe"),
+    "wrong": BrokenPipeError(32, "Broken pipe"), "silent": True,
 }  # fmt: skip
 """An argument for each parameter of a constructor."""
 
@@ -44,5 +44,5 @@ def test_every_exception_is_the_same_after_pickling() -> None:
     for each in found:
         init = each.__init__
         names = [*inspect.signature(init).parameters][1:] if inspect.isfunction(init) else []
-        wrong = each(*[ARGUMENTS[name] for name in names]) if names else each("some words")
+        wrong = each(**{name: ARGUMENTS[name] for name in names}) if names else each("some words")
         assert told(pickle.loads(pickle.dumps(wrong))) == told(wrong), each

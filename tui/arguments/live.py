@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from scenarios.running.imported_cluster import ImportedCluster
 
 
-def add_live_options(parser: argparse.ArgumentParser) -> None:
+def add_live_options(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
     """Add the options `--bootstrap-server` and `--command-config`."""
-    group = parser.add_argument_group("a running cluster instead of a file")
+    group = parser.add_argument_group("a running cluster" if required else "a running cluster instead of a file")
     group.add_argument(
         "--bootstrap-server",
         metavar="HOST:PORT",
+        required=required,
         help="read this cluster over the network; only requests that change nothing are sent, at most 50 per second (needs the extra 'live')",
     )
     group.add_argument(

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.io.standard_streams import print_lines, print_messages
-from tui.arguments.live import add_live_options, client_properties_of, live_given, read_live
+from tui.arguments.live import add_live_options, client_properties_of, read_live
 from tui.arguments.options import release_of, time_of
 from tui.exit_codes import HELD
 
@@ -22,7 +22,7 @@ def add_commands(commands: Any) -> None:
     watch = commands.add_parser(
         "watch", help="write the event log of a running cluster: elections, ISR changes, and brokers that come and go, as they are seen"
     )
-    add_live_options(watch)
+    add_live_options(watch, required=True)
     watch.add_argument("-o", "--output", metavar="LOG", help="write an event log to this file (*.jsonl or *.jsonl.zst)")
     watch.add_argument(
         "--every",
@@ -51,8 +51,6 @@ def _watch(arguments: argparse.Namespace) -> int:
     from scenarios.live.watch import LEAST_INTERVAL_US, begin_watch, observed_header
     from scenarios.logs.log_writer import LogWriter
 
-    if not live_given(arguments, ""):
-        raise InputError("name a running cluster: --bootstrap-server HOST:PORT")
     every, duration, release = time_of(arguments.every, "--every") or 0, time_of(arguments.duration, "--for"), release_of(arguments.release)
     if every < LEAST_INTERVAL_US:
         raise InputError(f"--every: {arguments.every[:40]} is too short; use at least 200ms, so that the cluster has little work")

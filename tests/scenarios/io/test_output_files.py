@@ -180,7 +180,7 @@ def test_tables_of_a_report_take_the_place_of_older_ones_when_all_are_there(
             raise ReportError("Spark failed")
         return None, 0
 
-    monkeypatch.setattr(report, "_summarise", summarise)
+    monkeypatch.setattr(report, "summarise", summarise)
     (here / "out" / "records").mkdir(parents=True)
     (here / "out" / "records" / "old.parquet").write_text("")
     assert main(["report", "log.jsonl", "-o", "out", "-q"]) == (2 if fails else 0)

@@ -264,9 +264,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert reader.end is not None
     assert reader.end.t >= 200_000
     for wrong, message in (
-        (["watch"], "name a running cluster"),
         ([*words, "--every", "1ms"], "use at least 200ms"),
         ([*words, "-q"], "nothing would be written"),
     ):
         assert main(wrong) == 2
         assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["watch"])
+    assert "the following arguments are required: --bootstrap-server" in capsys.readouterr().err
