@@ -18,8 +18,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.errors import NONE
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.messages import FetchedPartitionFields, FetchFailure, FetchPartition, FetchPartitionFields, FetchRequest, FetchResponse
-from core.sim.journal import Column
+from core.kafka.messages import FetchedPartitionFields, FetchPartition, FetchPartitionFields, FetchRequest, FetchResponse
 from core.sim.long_polling import NOT_YET, LongPoll
 
 FetchedPartition = Any
@@ -76,20 +75,6 @@ class CachedPartition(AbstractCachedPartition):
     def unlink(self) -> None:
         """Look up the partition again at the next fetch."""
         self.partition = self.replica = None
-
-    def maybe_update_response_data(self, failure: FetchFailure | None, has_records: bool, high_watermark: Column, log_start: int) -> bool:
-        """Remember what a response to the follower says. Return whether it says anything new (`CachedPartition#maybeUpdateResponseData`).
-
-        A failure is always new, and the follower then ignores the high watermark.
-        """
-        if failure is not None:
-            error, _, _ = failure
-            if error != NONE:
-                high_watermark = NO_OFFSET
-        news = has_records or failure is not None or high_watermark != self.sent_high_watermark or log_start != self.sent_log_start
-        self.sent_high_watermark = high_watermark
-        self.sent_log_start = log_start
-        return news
 
 
 PartitionRead = tuple[CachedPartition, FetchedPartition]
@@ -230,7 +215,7 @@ class FetchSession(AbstractFetchSession):
         self, taken: list[CachedPartition], reads: list[PartitionRead], pushes_high_watermark: bool
     ) -> list[FetchedPartition]:
         """Return the parts of a response that are new to the follower, and remember what was sent
-        (`IncrementalFetchContext#updateAndGenerateResponseData`).
+        (`IncrementalFetchContext#updateAndGenerateResponseData`, `CachedPartition#maybeUpdateResponseData`).
 
         A partition stays marked if the follower needs another response after this one. Records after those that are sent are no reason,
         because the follower's next fetch asks for them. A follower outside the ISR is told of every change. After a new leader epoch of
@@ -246,10 +231,20 @@ class FetchSession(AbstractFetchSession):
         for entry, part in reads:
             fields: FetchedPartitionFields = part
             _, failure, offset, records, high_watermark, log_start, _ = fields
-            if entry.maybe_update_response_data(failure, records is not None, high_watermark, log_start):
+            if (
+                records is not None
+                or failure is not None
+                or high_watermark != entry.sent_high_watermark
+                or log_start != entry.sent_log_start
+            ):
                 news.append(part)
+            entry.sent_high_watermark = high_watermark
+            entry.sent_log_start = log_start
             partition, replica = entry.partition, entry.replica
             if failure is not None:
+                error, _, _ = failure
+                if error != NONE:
+                    entry.sent_high_watermark = NO_OFFSET  # because the follower ignores the high watermark
                 entry.must_respond = False
             elif partition is None or replica is None:
                 stay = True
