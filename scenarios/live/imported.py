@@ -108,7 +108,14 @@ def import_live(live: LiveCluster, release: Release, *, groups: bool = True) -> 
     common = _common_settings(live, release, notes)
 
     def complete(spec: ClusterSpec) -> ClusterSpec:
-        return _with_offsets(attrs.evolve(spec, settings=common), live, notes)
+        found, guessed = with_logs(attrs.evolve(spec, settings=common), live.topics)
+        if guessed:
+            more = f" and {len(guessed) - _NAMED} more" if len(guessed) > _NAMED else ""
+            notes.append(
+                "unknown: the log end offset of replicas whose brokers do not answer; in the ISR or ELR, such a replica has all committed records, and "
+                f"outside of them one fewer: {', '.join(guessed[:_NAMED])}{more}"
+            )
+        return found
 
     found = imported_scenario(
         topics,
@@ -147,10 +154,13 @@ def _brokers(live: LiveCluster, release: Release, notes: list[str]) -> tuple[Bro
         own = tuple((name, value) for name, value in _modeled(broker, release, [], broker_only=True) if common.get(name) != value)
         found.append(BrokerSpec(number, broker.rack, settings=own, log_dirs=broker.log_dirs or 1))
     if down:
-        notes.append(
-            f"broker{'s' * (len(down) > 1)} {', '.join(map(str, down))} {'are' if len(down) > 1 else 'is'} down at the start: not registered, or fenced"
-        )
+        notes.append(down_note(down))
     return tuple(found)
+
+
+def down_note(down: list[int]) -> str:
+    """Say which brokers are down at the start."""
+    return f"broker{'s' * (len(down) > 1)} {', '.join(map(str, down))} {'are' if len(down) > 1 else 'is'} down at the start: not registered, or fenced"
 
 
 def _common_settings(live: LiveCluster, release: Release, notes: list[str]) -> tuple[tuple[str, Value], ...]:
@@ -185,9 +195,14 @@ def _modeled(broker: LiveBroker, release: Release, notes: list[str], *, broker_o
 # --- offsets ---------------------------------------------------------------------------------------------------------
 
 
-def _with_offsets(spec: ClusterSpec, live: LiveCluster, notes: list[str]) -> ClusterSpec:
-    """Return the cluster with the leader epoch of each partition and the log of each replica."""
-    known = {topic.name: topic for topic in live.topics}
+def with_logs(spec: ClusterSpec, sources: Iterable[LiveTopic]) -> tuple[ClusterSpec, list[str]]:
+    """Return the cluster with the leader epoch of each partition and the log of each replica, and the replicas whose log end is not known.
+
+    Args:
+        spec: the cluster, without logs.
+        sources: the topics with their leader epochs and offsets.
+    """
+    known = {topic.name: topic for topic in sources}
     guessed: list[str] = []
     topics = []
     for topic in spec.topics:
@@ -196,13 +211,7 @@ def _with_offsets(spec: ClusterSpec, live: LiveCluster, notes: list[str]) -> Clu
             topics.append(topic)
             continue
         topics.append(_with_logs(topic, source, guessed))
-    if guessed:
-        more = f" and {len(guessed) - _NAMED} more" if len(guessed) > _NAMED else ""
-        notes.append(
-            "unknown: the log end offset of replicas whose brokers do not answer; in the ISR, such a replica has all committed records, and outside of it one "
-            f"fewer: {', '.join(guessed[:_NAMED])}{more}"
-        )
-    return attrs.evolve(spec, topics=tuple(topics))
+    return attrs.evolve(spec, topics=tuple(topics)), guessed
 
 
 def _with_logs(topic: TopicSpec, source: LiveTopic, guessed: list[str]) -> TopicSpec:
@@ -239,7 +248,7 @@ def _logs(partition: PartitionSpec, each: LivePartition, leader_epoch: int, tp: 
         if end is None:
             if leader_end:
                 guessed.append(f"{tp} on broker {broker}")
-            end = high_watermark if broker in isr else max(high_watermark - 1, 0)
+            end = high_watermark if broker in isr or broker in partition.elr else max(high_watermark - 1, 0)
         leo = min(max(end, high_watermark) if broker in isr else end, leader_end) if each.leader >= 0 else end
         start = min(each.log_starts.get(broker, each.log_start or 0), leo)
         if leo:
