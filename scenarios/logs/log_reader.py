@@ -138,7 +138,7 @@ class LogReader:
             self.close()
             raise InputError(
                 f"{self.source}: {what} needs a simulated session, but this log is of a watched cluster; 'isrlab describe', 'isrlab log', "
-                "and 'isrlab report' read it"
+                "and 'isrlab report' read it, and 'isrlab import' makes a copy of the cluster that can run"
             )
 
     def refuse_unknown_kinds(self, what: str) -> None:

@@ -19,6 +19,7 @@ from core.kafka.events import (
     BrokerRegistered,
     BrokerUnfenced,
     BrokerUnregistered,
+    ClusterObserved,
     EventTuple,
     PartitionChanged,
     SettingChanged,
@@ -26,10 +27,12 @@ from core.kafka.events import (
     TopicDeleted,
     decode,
 )
+from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import Release
 from core.kafka.settings.registry import TOPIC_SETTINGS
 from core.lab.acts import CreateTopic
 from core.lab.recorded_acts import act_of
+from core.lab.spec import ClusterSpec
 from core.sim.events import kind_of, seq_of, time_of
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.errors import LogError
@@ -53,6 +56,7 @@ class _Topic:
     replication_factor: int
     config: dict[str, str]
     rows: dict[int, DescribedPartition]
+    epochs: dict[int, int]
     deleted: bool = False
 
 
@@ -66,27 +70,39 @@ class MetadataState:
         release: the release under which the session ran.
         printed_already: whether the metadata was read from the output of Kafka's tool. If `printed_already` is true, `topics` keeps the
             order of the tool's output, and `live_brokers` contains only the brokers that the output proves to be alive.
+        leader_epochs: the leader epochs that the events of a log tell; -1 if a watched cluster does not tell one.
+        end: the virtual time at which a log ends, in µs.
     """
 
     topics: tuple[DescribedTopic, ...]
     live_brokers: frozenset[int]
     release: Release
     printed_already: bool = False
+    leader_epochs: Mapping[TopicPartition, int] = {}
+    end: int = 0
 
 
 def read_metadata_state(reader: LogReader, until_us: int | None = None) -> MetadataState:
     """Return the metadata after the last event at or before a virtual time in µs, or at the end of the log if the time is None.
 
+    The header of a watched cluster's log has the state before the first event.
+
     Raises:
         LogError: a line of the log is invalid.
     """
     configs = {topic.name: dict(topic.config) for topic in reader.spec.topics}
-    topics: dict[str, _Topic] = {}
+    observed = at_the_beginning = reader.header.observed is not None
+    began_as = {topic.name: topic.topic_id for topic in reader.spec.topics} if observed else {}
+    topics: dict[str, _Topic] = _topics_of(reader.spec) if observed else {}
     live = {broker.id for broker in reader.spec.brokers if broker.up}
+    last = 0
     for event in reader:
-        if until_us is not None and time_of(event) > until_us:
+        last = time_of(event)
+        if until_us is not None and last > until_us:
             continue
         match decode(event):
+            case ClusterObserved() if at_the_beginning:
+                topics, at_the_beginning = {}, False  # the first reading repeats all topics
             case PartitionChanged() as change:
                 topic = topics.get(change.topic)
                 if topic is None:
@@ -95,8 +111,10 @@ def read_metadata_state(reader: LogReader, until_us: int | None = None) -> Metad
                 same = ("topic", "partition", "leader", "replicas", "isr", "elr", "last_known_elr", "adding", "removing")
                 row = DescribedPartition(**{name: getattr(change, name) for name in same}, elr_known=ElrColumn.LISTED)
                 topic.rows[row.partition] = row
+                topic.epochs[row.partition] = change.leader_epoch
             case TopicCreated() as made:
-                topics[made.topic] = _Topic(made.topic_id, made.partitions, made.replication_factor, configs.get(made.topic, {}), {})
+                known = configs.get(made.topic, {}) if began_as.get(made.topic, made.topic_id) == made.topic_id else {}
+                topics[made.topic] = _Topic(made.topic_id, made.partitions, made.replication_factor, known, {}, {})
             case TopicDeleted(topic=name) if name in topics:
                 topics[name].deleted = True
             case Acted(act="create-topic"):
@@ -119,4 +137,26 @@ def read_metadata_state(reader: LogReader, until_us: int | None = None) -> Metad
         for name, topic in topics.items()
         if not topic.deleted
     )  # fmt: skip
-    return MetadataState(described, frozenset(live), reader.release)
+    epochs = {
+        TopicPartition(name, number): epoch for name, topic in topics.items() if not topic.deleted for number, epoch in topic.epochs.items()
+    }
+    end = last if reader.end is None else reader.end.t
+    return MetadataState(described, frozenset(live), reader.release, leader_epochs=epochs, end=end)
+
+
+def _topics_of(spec: ClusterSpec) -> dict[str, _Topic]:
+    """Return the topics in the header of a watched cluster's log."""
+    found = {}
+    for topic in spec.topics:
+        rows = {
+            number: DescribedPartition(
+                topic.name, number, NO_LEADER if each.leader is None else each.leader, each.replicas,
+                each.replicas if each.isr is None else each.isr, each.elr,
+                ElrColumn.LISTED, each.last_known_elr,
+            )
+            for number, each in enumerate(topic.assignment)
+        }  # fmt: skip
+        epochs = {number: each.leader_epoch for number, each in enumerate(topic.assignment)}
+        factor = rows[0].replication_factor if rows else topic.replication_factor
+        found[topic.name] = _Topic(topic.topic_id, topic.count, factor, dict(topic.config), rows, epochs)
+    return found

@@ -120,7 +120,9 @@ def as_script(imported: ImportedCluster, *, release_known: bool = False) -> str:
         imported: the cluster.
         release_known: whether the release of the cluster is known, so that the script names it.
     """
-    data: dict[str, object] = {"releases": list(imported.scenario.releases)} if release_known else {}
+    data: dict[str, object] = {"about": imported.scenario.about} if imported.scenario.about else {}
+    if release_known:
+        data["releases"] = list(imported.scenario.releases)
     data["cluster"] = cluster_as_data(imported.scenario.spec)
     if imported.scenario.steps:
         data["timeline"] = [{"at": 0, act.word: act_as_data(act)} for step in imported.scenario.steps for act in step.acts]

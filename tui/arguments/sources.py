@@ -65,6 +65,30 @@ def import_texts(text: str, source: str, groups: Sequence[str], release: Release
     return import_cluster(parse_describe_file(text, source), texts, release or CURRENT)
 
 
+def watched_copy(source: str, at: str | None, release: Release | None, option: str = "--at") -> ImportedCluster | None:
+    """Return a copy of the watched cluster whose log a file is; None if the log is of a simulated session.
+
+    Args:
+        source: the log.
+        at: the moment as the option gives it; by default, the end of the log.
+        release: the release under which the copy runs; None for that of the cluster.
+        option: the option that gives the moment.
+
+    Raises:
+        InputError: the log cannot be read, the moment is outside of it, or no cluster can be in its state.
+    """
+    from scenarios.logs.log_reader import LogReader
+    from tui.arguments.options import time_of
+
+    reader = LogReader(source)
+    reader.close()
+    if reader.header.observed is None:
+        return None
+    from scenarios.live.watched_moment import import_watched
+
+    return import_watched(source, time_of(at, option), release)
+
+
 def described_moment(source: str, at: int | None, release: Release | None, *, zookeeper: bool = True) -> MetadataState:
     """Return the metadata of a log, a scenario, or the output of kafka-topics --describe at a given time.
 

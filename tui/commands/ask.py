@@ -9,7 +9,7 @@ from typing import Any
 from scenarios.io.standard_streams import print_json, print_lines, print_messages
 from tui.arguments.live import add_live_options, import_live_cluster, live_given
 from tui.arguments.options import add_groups_option, release_of, time_of
-from tui.arguments.sources import describe_text, import_texts, looks_like_log
+from tui.arguments.sources import describe_text, import_texts, looks_like_log, watched_copy
 from tui.exit_codes import HELD
 
 
@@ -52,10 +52,11 @@ def _ask(arguments: argparse.Namespace) -> int:
         raise InputError(f"{arguments.question[:60]}: unknown question; {did_you_mean(arguments.question, list(QUESTIONS))}")
     if arguments.words and not question.takes:
         raise InputError(f"{question.name}: takes nothing after it, not '{' '.join(arguments.words)[:60]}'")
-    given = (("--release", arguments.release), ("--command-config", arguments.command_config))
+    log = arguments.bootstrap_server is None and looks_like_log(arguments.target)
+    given = (("--release", arguments.release), ("--command-config", arguments.command_config), ("--at", arguments.at if log else None))
     options = " ".join(f"{name} {shlex.quote(value)}" for name, value in given if value is not None)
     target = arguments.target if arguments.bootstrap_server is None else f"--bootstrap-server {arguments.target}"
-    asked = AskedCluster(_cluster(arguments), target, options, arguments.at or "")
+    asked = AskedCluster(_cluster(arguments), target, options, "" if log else arguments.at or "")
     try:
         answer = question.answer(asked, arguments.words)
     except ValueError as wrong:
@@ -86,6 +87,12 @@ def _cluster(arguments: argparse.Namespace) -> Any:
     if arguments.groups and text is None:
         raise InputError("--groups: needs the output of kafka-topics --describe; name its file")
     if text is None:
+        if log and (copy := watched_copy(arguments.target, arguments.at, release)) is not None:
+            from scenarios.releases import release_named
+            from scenarios.running.imported_cluster import settled_cluster
+
+            print_messages(*copy.notes)
+            return settled_cluster(copy, release_named(copy.scenario.releases[0]), 0, 0)
         if log and release is not None:
             raise InputError("--release: a log has its own release; omit this option")
         return cluster_at(arguments.target, at, log=log, release=release)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from scenarios.io.standard_streams import print_json, print_lines, print_messages
 from tui.arguments.live import add_live_options, import_live_cluster, live_given
 from tui.arguments.options import add_groups_option, add_run_options, add_spark_options, max_seconds_of, release_of, seed_of, time_of
-from tui.arguments.sources import describe_text, import_texts, looks_like_log
+from tui.arguments.sources import describe_text, import_texts, looks_like_log, watched_copy
 from tui.exit_codes import FAILED, HELD, LIMIT_REACHED
 from tui.terminal.progress_line import ProgressLine
 
@@ -243,6 +243,7 @@ def _start(arguments: argparse.Namespace) -> Start:
     from scenarios.exploration.start import Start
     from scenarios.language.script import releases_of
     from scenarios.logs.recorded_session import read_session
+    from scenarios.releases import release_named
 
     live = live_given(arguments, "target")
     if arguments.target is None and not live:
@@ -257,6 +258,9 @@ def _start(arguments: argparse.Namespace) -> Start:
     text = None if log else describe_text(arguments.target)
     if arguments.groups and text is None:
         raise InputError("--groups: needs the output of kafka-topics --describe; name its file")
+    if log and (copy := watched_copy(arguments.target, arguments.begin, release, "--from")) is not None:
+        print_messages(*copy.notes)
+        return Start.of_scenario(copy.scenario, release_named(copy.scenario.releases[0]), seed, 0)
     if log:
         if arguments.without:
             raise InputError("--without: a log has its own release; omit this option")

@@ -22,7 +22,7 @@ from tui.arguments.options import (
     seed_of,
     time_of,
 )
-from tui.arguments.sources import describe_text, import_texts, looks_like_log
+from tui.arguments.sources import describe_text, import_texts, looks_like_log, watched_copy
 from tui.exit_codes import BAD_INPUT, HELD
 
 if TYPE_CHECKING:
@@ -68,7 +68,10 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
     add_feature_option(parser)
     add_groups_option(parser)
     parser.add_argument(
-        "--at", metavar="TIME", help="the virtual time at which to open a LOG, for example 12s; by default, the end of the log"
+        "--at",
+        metavar="TIME",
+        help="the virtual time at which to open a LOG, for example 12s; by default, the end of the log. From the log of a watched cluster, a "
+        "copy of the cluster as it was then is opened",
     )
     parser.add_argument(
         "--read-only", action="store_true", help="open a LOG read-only; without this option, the first action starts a branch"
@@ -96,7 +99,12 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
     if arguments.target is not None and looks_like_log(arguments.target):
         if arguments.groups:
             raise InputError("--groups: needs the output of kafka-topics --describe, not an event log; omit this option")
-        return _old_session(arguments)
+        copy = watched_copy(arguments.target, arguments.at, release)
+        if copy is None:
+            return _old_session(arguments)
+        if arguments.read_only:
+            raise InputError("--read-only: needs the event log of an old session; the copy of a watched cluster is a new one")
+        return _imported_target(copy, release_named(copy.scenario.releases[0]), seed, features)
     if arguments.read_only or arguments.at is not None:
         raise InputError(f"--{'read-only' if arguments.read_only else 'at'}: needs the event log of an old session; name one")
     text = None if arguments.target is None else describe_text(arguments.target)

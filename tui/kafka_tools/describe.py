@@ -13,7 +13,7 @@ from scenarios.io.standard_streams import print_messages, print_text
 from tui.arguments.console import read_text, write_text
 from tui.arguments.live import add_live_options, import_live_cluster, live_given, live_moment
 from tui.arguments.options import add_groups_option, release_of, time_of
-from tui.arguments.sources import described_moment, import_texts
+from tui.arguments.sources import described_moment, import_texts, looks_like_log
 from tui.exit_codes import HELD
 
 FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-isr")
@@ -24,9 +24,18 @@ def add_commands(commands: Any) -> None:
     """Add the commands `import` and `describe`."""
     importing = commands.add_parser(
         "import",
-        help="make a script from a running cluster, or from the output of kafka-topics --describe and kafka-consumer-groups --describe",
+        help="make a script from a running cluster, from the log of a watched one, or from the output of kafka-topics --describe and "
+        "kafka-consumer-groups --describe",
     )
-    importing.add_argument("source", nargs="?", metavar="DESCRIBE.txt", help="the output of kafka-topics --describe; '-' reads stdin")
+    importing.add_argument(
+        "source",
+        nargs="?",
+        metavar="DESCRIBE.txt|LOG",
+        help="the output of kafka-topics --describe, or an event log that 'isrlab watch' wrote; '-' reads the output from stdin",
+    )
+    importing.add_argument(
+        "--at", metavar="TIME", help="the moment of a watched cluster's LOG, for example 1h12m after its beginning; by default, its end"
+    )
     add_groups_option(importing)
     add_live_options(importing)
     importing.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of stdout ('-')")
@@ -65,17 +74,28 @@ def _import(arguments: argparse.Namespace) -> int:
 
     check_outputs({"-o": arguments.output}, [arguments.source, *arguments.groups, arguments.command_config])
     live = live_given(arguments)
+    watched = not live and arguments.source is not None and looks_like_log(arguments.source)
+    if arguments.at is not None and not watched:
+        raise InputError("--at: needs an event log that 'isrlab watch' wrote; name one")
     if live:
         imported, _ = import_live_cluster(arguments, None)
+    elif watched:
+        from scenarios.live.watched_moment import import_watched
+
+        if arguments.groups:
+            raise InputError("--groups: needs the output of kafka-topics --describe, not an event log; omit this option")
+        imported = import_watched(arguments.source, time_of(arguments.at))
     elif arguments.source is None:
-        raise InputError("name the output of kafka-topics --describe, or a running cluster (--bootstrap-server HOST:PORT)")
+        raise InputError(
+            "name the output of kafka-topics --describe, an event log of 'isrlab watch', or a running cluster (--bootstrap-server HOST:PORT)"
+        )
     else:
         if [arguments.source, *arguments.groups].count("-") > 1:
             raise InputError("--groups: only one of the two texts can come from stdin; use a file for the other one")
         imported = import_texts(read_text(arguments.source), arguments.source, arguments.groups, None)
     for note in imported.notes:
         print_messages(note)
-    write_text(arguments.output, as_script(imported, release_known=live))
+    write_text(arguments.output, as_script(imported, release_known=live or watched))
     return HELD
 
 

@@ -180,7 +180,7 @@ def test_the_command_line_says_what_is_wrong(tmp_path: Path, capsys: pytest.Capt
         (["describe", "x.jsonl", "--bootstrap-server", "h:1"], "'x.jsonl' names another source"),
         (["describe", "x.jsonl", "--command-config", "c"], "--command-config: needs --bootstrap-server"),
         (["describe"], "name an event log or a scenario, or a running cluster"),
-        (["import"], "name the output of kafka-topics --describe, or a running cluster"),
+        (["import"], "name the output of kafka-topics --describe, an event log"),
         (["groups", "--list"], "name an event log or a scenario, or a running cluster"),
         (["transactions", "list"], "name an event log or a scenario"),
         (["ask"], "name the cluster"),
