@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.strip import Strip
 
@@ -12,13 +12,11 @@ from core.kafka.events import KINDS, EventTuple
 from core.kafka.health import PartitionStatus, is_under_min_isr
 from core.kafka.ids import broker_address
 from core.lab.act_sentences import sentence
-from core.lab.reports.network_report import CatchUp
 from core.lab.views.broker_view import BUSY, BrokerView, NetworkUse
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView, ReplicaView
 from core.sim.events import first_cause, kind_of, seq_of, time_of
 from core.sim.units import SECOND, format_clock, format_duration
-from scenarios.language.values import write_rate
 from scenarios.releases import release_named
 from tui.analysis.per_state_cache import cached_per_state
 from tui.panels.brokers import links_of
@@ -28,6 +26,9 @@ from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, clip, headline, in_a_sentence, rule, wrap
 from tui.rendering.states import broker_state, partition_status, registration, replica_marks
+
+if TYPE_CHECKING:
+    from core.lab.reports.network_report import CatchUp
 
 MOST_HOLDERS: Final = 3
 """The maximum number of replicas that are named individually if they hold a high watermark back."""
@@ -254,7 +255,7 @@ def amount(size: int) -> str:
 
 def network_sentence(use: NetworkUse) -> str:
     """Return a sentence that says how much of its bandwidth a broker uses, and what waits for the interface."""
-    said = f"network {write_rate(use.rate)}: sends at {use.out_percent} %, receives at {use.in_percent} %"
+    said = f"network {amount(use.rate)}/s: sends at {use.out_percent} %, receives at {use.in_percent} %"
     for waiting, to in ((use.to_send, "be sent"), (use.to_receive, "be received")):
         if waiting * SHORT_QUEUE >= use.rate:
             said += f"; {amount(waiting)} wait to {to}"

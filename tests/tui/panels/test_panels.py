@@ -280,10 +280,10 @@ def test_a_broker_with_a_limited_bandwidth_says_who_waits_for_it() -> None:
     assert [line.strip() for line in lines[1:4]] == [
         "b1 and b3 catch up on 12 partitions: 640 MB behind, about 1m47s more.",
         "b2 catches up from b1 on 1 partition: 1 MB behind, no end, because new records come as fast.",
-        "network 10MB/s: sends at 100 %, receives at 40 %",
+        "network 10 MB/s: sends at 100 %, receives at 40 %",
     ]
     longer = attrs.evolve(busy, network=attrs.evolve(busy.network, to_send=30_000_000))
-    assert "network 10MB/s: sends at 100 %, receives at 40 %; 30 MB wait to be sent" in text(paint_broker(longer, view, COLOR, 100))
+    assert "network 10 MB/s: sends at 100 %, receives at 40 %; 30 MB wait to be sent" in text(paint_broker(longer, view, COLOR, 100))
     assert "network" not in text(paint_broker(view.broker(2), view, COLOR, 100))
     view = attrs.evolve(view, brokers=(view.broker(1), busy, view.broker(3)))
     assert "network out 100%" in text(paint_brokers(view, COLOR, (120, 4), selected=1, focused=True, cards=True))
