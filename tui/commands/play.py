@@ -62,7 +62,7 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         metavar="SCENARIO|LOG|DESCRIBE.txt",
         help="a scenario from the library, a script, an old session's event log, or the output of kafka-topics --describe; by "
-        "default, a running cluster; for 'play', compare-models opens four replication models side by side",
+        "default, a new cluster of three brokers; for 'play', compare-models opens four replication models side by side",
     )
     add_run_options(parser)
     add_feature_option(parser)
