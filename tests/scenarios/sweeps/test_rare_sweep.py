@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import attrs
@@ -21,10 +22,11 @@ from scenarios.sweeps.execution.rounds import sweep_runs
 from scenarios.sweeps.execution.workers import ThisProcess
 from scenarios.sweeps.grid.grid import Grid
 from scenarios.sweeps.grid_file.read_grid import read_grid
-from scenarios.sweeps.output.interval_chart import picture
+from scenarios.sweeps.output.interval_chart import Panel, picture
 from scenarios.sweeps.output.presentations import presentation_of
 from scenarios.sweeps.output.result_files import write_results
 from scenarios.sweeps.statistics.cell_results import SweepResult
+from scenarios.sweeps.statistics.estimates import Estimate
 from tests.scenarios.sweeps.grids import RARE
 from tui.commands.run_sweep import main_sweep
 from tui.rendering import sweep_table
@@ -71,6 +73,8 @@ def test_what_is_written_and_shown(done: tuple[SweepResult, Path]) -> None:
     assert (out / "sweep.html").read_text().count("<svg") == 2
     long = attrs.evolve(one, cell=attrs.evolve(one.cell, name="unclean.leader.election.enable true, min.insync.replicas 2, acks all"))
     assert "1  unclean.lea… true, min.insync.… 2, acks all" in picture([long], shown.panels(result), "")
+    same = Panel("losses", lambda _: Estimate(0.1, 0.1, 0.1), str, logarithmic=True)
+    assert {">0.1<", ">1.0<"} <= set(re.findall(">[0-9.]+<", picture([one], [same], ""))), "an axis has at least a whole decade"
 
 
 def test_a_loss_is_there_as_a_scenario_that_holds(done: tuple[SweepResult, Path]) -> None:

@@ -362,6 +362,14 @@ def test_an_answer_nobody_waits_for_is_dropped() -> None:
     assert follower.log.leo == 0
 
 
+def test_an_answer_about_epochs_nobody_waits_for_is_dropped() -> None:
+    follower = Follower(ROUNDS, log_of((5, 0), leo=200), leader_epoch=6)
+    follower.asks_epochs()
+    follower.epochs_request = follower.epochs_request._replace(correlation=follower.epochs_request.correlation + 7)
+    follower.answer_epochs((5, 156))
+    assert (follower.log.leo, follower.state()) == (200, "truncating")
+
+
 def run_of(start: int, end: int, term: Term) -> FetchedRecords:
     return (start, end, term, 100 * (end - start), None)
 

@@ -79,6 +79,7 @@ def test_memory_is_taken_by_batches_and_given_back() -> None:
 def test_round_robin_leaves_out_partitions_without_leader() -> None:
     partitioner = RoundRobinPartitioner()
     assert [partitioner.partition([(1, 0), (NO_LEADER, 0), (3, 0)], [0, 0, 0]) for _ in range(4)] == [0, 2, 0, 2]
+    assert [partitioner.partition(LEADERS, [0, 0, 0]) for _ in range(4)] == [1, 2, 0, 1]
 
 
 def test_a_sticky_partitioner_changes_with_each_new_batch() -> None:

@@ -360,6 +360,15 @@ def test_kafka_8764_a_segment_without_its_last_offsets(release: str, end: int) -
     assert (done.removed, done.end) == (0, end)
 
 
+def test_a_pass_gets_beyond_markers_whatever_the_release() -> None:
+    log = CleanedLog(Release.named("2.1"))
+    log.put("a", pid=1, txn=True)
+    log.commit(1)
+    log.roll()
+    log.put("b")
+    assert log.clean().end == 2, "the map covers each batch (`Cleaner#buildOffsetMapForSegment`)"
+
+
 @pytest.mark.parametrize(("release", "kept"), [("2.8", False), ("3.3", True)])
 def test_kafka_14055_a_key_that_equals_the_key_of_a_marker(release: str, kept: bool) -> None:
     log = CleanedLog(Release.named(release))
