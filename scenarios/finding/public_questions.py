@@ -310,8 +310,8 @@ QUESTIONS: Final = (
         answer=(
             "Until the restarted one is in sync again: backlog / (bandwidth - inflow). A broker is down for 30 s and needs 2 s to start. With 4 MB/s of new "
             "records and a bandwidth of 10 MB/s, it copies for 21 s (“1m03s b2 joins the ISR of two-0”). If the leader also serves another follower, that "
-            "one falls behind, too, and writes with acks=all wait (“one waited for 7.085s”). `network: {bandwidth: 1Gb/s}` gives the brokers of a script of "
-            "one's own a bandwidth."
+            "one falls behind, too, and writes with acks=all wait (“one waited for 7.085s”). `network: {bandwidth: 1Gb/s}` gives the brokers of your own "
+            "script a bandwidth."
         ),
     ),
     Question(
@@ -507,8 +507,8 @@ QUESTIONS: Final = (
         settings=("acks", "broker.rack"),
         command="isrlab run d9-three-sites --release 4.3 --show 'p50-latency(app)' --at 20s",
         answer=(
-            "With acks=all, each write waits twice for the latency to the farthest site with a replica in the ISR. Here, that is 4 ms, and the way from "
-            "the producer to the leader and back takes 1 ms to 8 ms more, depending on the leader's site (“p50-latency(app) = 10ms”)."
+            "With acks=all, each write waits twice for the latency to the farthest site with a replica in the ISR. Here, that is twice 4 ms, and the way "
+            "from the producer to the leader and back takes 1 ms to 8 ms more, depending on the leader's site (“p50-latency(app) = 10ms”)."
         ),
     ),
     Question(
