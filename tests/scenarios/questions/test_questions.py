@@ -14,7 +14,7 @@ import pytest
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.lab.acts import BeginTransaction, Cut, InitTransactions, Kill, KillController, Load, Pause, Produce, Reassign, Start
+from core.lab.acts import BeginTransaction, Cut, FailDir, InitTransactions, Kill, KillController, Load, Pause, Produce, Reassign, Start
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.units import SECOND
@@ -84,7 +84,7 @@ def test_an_answer_that_is_found_in_slices_is_the_same(words: tuple[str, ...]) -
     assert task.answer.text() == answer(cluster, *words).text()
     canceled = AnswerTask(QUESTIONS[question], asked(cluster), about)
     canceled.advance(lambda: True)
-    canceled.cancel()
+    assert not canceled.cancel(), "a search that is given up has no answer to show"
     assert canceled.advance()
     assert canceled.answer is None
 
@@ -251,6 +251,17 @@ def test_why_under_replicated_names_what_keeps_replicas_out() -> None:
     assert found.verdict == "2 partitions are under-replicated."
     assert "b2: its process is not running; 2 partitions: orders-0, orders-1" in found.lines
     assert any(line.startswith("b3: its link to the leader b1 is cut") for line in found.lines)
+
+
+def test_why_under_replicated_names_a_failed_log_directory() -> None:
+    topic = TopicSpec("orders", assignment=(PartitionSpec((1, 2)),))
+    cluster = Cluster(ClusterSpec(brokers=tuple(BrokerSpec(id, log_dirs=2) for id in (1, 2)), topics=(topic,)), RELEASES["4.3"])
+    cluster.do(Load("orders", 100))
+    cluster.do(FailDir(2, cluster.view().partitions[0].replica_on(2).dir))
+    cluster.run_until(5 * SECOND)
+    (line,) = [line for line in answer(cluster, "why-under-replicated").lines if line.startswith("b2: ")]
+    assert line.startswith("b2: its log directory ")
+    assert "has failed" in line
 
 
 @pytest.mark.parametrize(
