@@ -46,6 +46,7 @@ def test_unavailability_is_what_the_clock_says() -> None:
     ]
     assert 7 * SECOND <= waited <= 12 * SECOND
     assert played.meter.read_down == played.meter.write_down == waited
+    assert played.meter.unclean == 0, "the new leader was in sync"
     slowest = max(event[11] for event in seen if event[3] == "produce-acked")
     assert played.meter.latencies.percentiles([1.0])[0].value == pytest.approx(slowest, rel=1 / 64)
     assert (played.recovered, played.lost, played.end) == (True, 0, 90 * SECOND)
