@@ -92,9 +92,13 @@ def _copies(cluster: ClusterNodes, broker: int) -> Iterator[tuple[TopicPartition
 
 
 def _follows(cluster: ClusterNodes, tp: TopicPartition, leader: int, follower: int) -> bool:
-    """Return whether a running broker follows a leader that has the partition's log."""
+    """Return whether a broker copies the partition from a leader that has its log: both processes run, and the link between them works."""
     leads, follows = cluster.brokers.get(leader), cluster.brokers.get(follower)
     if leads is None or follows is None or follows.context.state is BrokerState.STOPPED:
+        return False
+    links = cluster.network.links
+    ends = leads.address, follows.address
+    if any(end in cluster.paused for end in ends) or any(each in links and links[each].cut for each in (ends, ends[::-1])):
         return False
     partition = follows.partitions.get(tp)
     return partition is not None and partition.leader == leader and tp in leads.disk.logs and tp in follows.disk.logs

@@ -37,9 +37,8 @@ def situations(cluster: ClusterNodes) -> list[Situation]:
     every = list(cluster.brokers.values())
     brokers = tuple([(*_broker(cluster, each), each.address == active, ends.get(each.address, 0)) for each in every])
     whole = {2 * (len(cluster.network.alive) - 1), 0}
-    pairs = (
-        () if not broken or set(ends.values()) <= whole else tuple(sorted(broken))
-    )  # an isolated broker needs no name, one of a pair does
+    # An isolated broker needs no name, one of a pair does.
+    pairs = () if not broken or set(ends.values()) <= whole else tuple(sorted(broken))
     controllers = tuple([(name, cluster.network.alive.get(name), name in cluster.paused) for name in cluster.controllers])
     rest = (pairs, controllers, active in cluster.controllers)
     found: list[Situation] = []

@@ -91,6 +91,21 @@ def test_the_report_of_an_interface_says_how_long_it_will_be_busy(replicas: tupl
     assert (made.now - began) == pytest.approx(catch_up.takes - less, rel=0.05)
 
 
+@pytest.mark.parametrize("stands_still", [acts.Pause(2), acts.Cut(("b1", "b2"))], ids=["paused", "cut off"])
+def test_a_replica_that_copies_nothing_does_not_wait_for_the_interface(stands_still: acts.Act) -> None:
+    made = cluster(BANDWIDTH, (1, 2, 3))
+    made.do(acts.Load("orders", 4_000, acks="1", bytes=1_000, every=10_000))
+    made.run_until(5 * SECOND)
+    made.do(acts.Shutdown(3))
+    made.do(stands_still)
+    made.run_until(15 * SECOND)
+    made.do(acts.Start(3))
+    made.run_until(20 * SECOND)
+    assert bytes_behind(made) > 10 * 4_000_000
+    (catch_up,) = made.catch_ups(1)
+    assert (catch_up.others, catch_up.inflow) == ((3,), 4_000_000)
+
+
 def test_without_a_limit_there_is_no_utilization() -> None:
     made = cluster(0)
     assert made.view().broker(1).network is None
